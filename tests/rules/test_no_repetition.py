@@ -213,6 +213,15 @@ CONTAINED = {
     ("arrival_burst_factor", "replica_arrival_variation"): "at the points that are tried it exceeds its least value",
     ("peakedness", "pooled_arrival_variation"): "the same",
     ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",
+    ("own_prompt_time", "prompt_work_time"): "of a prompt as long as the mean, in the formula of all lengths",
+    ("replicas_for_load", "service_load"): "called by name: of the replicas alone, whatever a prefill pool has",
+    ("load_of_pools", "service_load"): "the same",
+    ("limit_of_pools", "service_load"): "the same",
+    ("limit_of_pools", "load_limit"): "the same",
+    ("share_ahead_of_pools", "prompts_ahead_share"): "called by name: where replicas read their own prompts",
+    ("time_ahead_of_pools", "prompts_ahead_time"): "the same",
+    ("pool_cost_per_input_token", "cost_per_input_token"): "the same",
+    ("pool_cost_per_input_token", "prefill_replica_rate"): "a bill of all replicas, over all arrivals",
 }
 
 

@@ -8,6 +8,7 @@
 namespace roofslate::quantities
 {
     struct fresh_input_cv;
+    struct prefill_replicas;
 
     // --- what is asked for ---
 
@@ -141,6 +142,21 @@ namespace roofslate::quantities
             in<prefill_time, T> alone,
             in<time_per_output_token_factor, T> f)
         { return choose(mode, choose(policy, chunked, alone) * f, T(0.0) * f * alone); }
+    };
+    struct prompt_lag_time
+    {
+        // Other groups and stages work on other prompts meanwhile: the replica loses no time, the request does.
+        static constexpr Spec spec = Spec(
+            "T_g",
+            "s/sequence",
+            "time that a prompt takes beyond what it takes of the replica: one group of chips attends for it, one "
+            "stage after another",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_work_time, T> own,
+            in<prefill_time, T> of_replica,
+            in<time_per_output_token_factor, T> f)
+        { return max(own - of_replica, 0.0 * own) * f; }
     };
     struct full_batch
     {
@@ -428,23 +444,27 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<decode_load, T> decode, in<prompt_load, T> prompts)
         { return decode + prompts; }
     };
+    struct load_of_pools;
     struct service_load
     {
-        static constexpr Spec spec = Spec(
-            "\\varrho",
-            "1",
-            "work that arrives over the work that a replica can do, or tokens of prompts over the room for them; from "
-            "1 on "
-            "queues have no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec(
+                "\\varrho",
+                "1",
+                "work that arrives over the work that a replica can do, or tokens of prompts over the room for them, "
+                "or prompts over those that a prefill pool reads; from 1 on queues have no end",
+                "Q6")
+                .replaced_by_where<load_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(in<slot_load, T> work, in<token_budget_load, T> budget)
         { return max(work, budget); }
     };
+    struct limit_of_pools;
     struct load_limit
     {
         static constexpr Spec spec =
             Spec("\\beta_\\varrho", "1", "what a service under more load runs out of first", "Q6")
-                .one_of("decoding", "prompts", "token_budget");
+                .one_of("decoding", "prompts", "token_budget", "prefill_pool")
+                .replaced_by_where<limit_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<slot_load, T> work,
             in<decode_load, T> decode,
@@ -636,7 +656,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_r",
             "s/sequence",
-            "time from the first to the last step that reads a prompt, in which it holds a slot",
+            "time from the first step that reads a prompt to its first token, in which it holds a slot",
             "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
@@ -646,10 +666,11 @@ namespace roofslate::quantities
             in<prompt_chunks, T> n,
             in<running_token_time, T> t,
             in<emitted_length, T> e,
+            in<prompt_lag_time, T> lag,
             in<single_sequence, T> one)
         {
             const T chunked = n * (t * e / one) + prompt;
-            return choose(mode, choose(policy, chunked, p_0 + prompt), 0.0 * prompt);
+            return choose(mode, beside(choose(policy, chunked, p_0 + prompt), lag), 0.0 * prompt);
         }
     };
     struct decoding_slots
@@ -887,6 +908,7 @@ namespace roofslate::quantities
         sequence_slots,
         decode_token_time,
         prompt_step_time,
+        prompt_lag_time,
         full_batch,
         full_decode_token_time,
         full_prompt_step_time,

@@ -57,17 +57,22 @@ namespace roofslate::quantities
             return min(choose(mode, choose(policy, chunked, T(u)), T(0.0)), 0.999);
         }
     };
+    struct share_ahead_of_pools;
     struct prompts_ahead_share
     {
         static constexpr Spec spec =
-            Spec("f_a", "1", "share of the requests that find prompts ahead of their own", "Q6").range(0, 1);
+            Spec("f_a", "1", "share of the requests that find prompts ahead of their own", "Q6")
+                .range(0, 1)
+                .replaced_by_where<share_ahead_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(in<prompt_queue_load, T> load, in<replica_arrival_variation, T> c)
         { return met_share<T>(T(load), T(c)); }
     };
+    struct time_ahead_of_pools;
     struct prompts_ahead_time
     {
         static constexpr Spec spec =
-            Spec("T_a", "s", "time that prompts ahead take, of a request that finds some, in the mean", "Q6");
+            Spec("T_a", "s", "time that prompts ahead take, of a request that finds some, in the mean", "Q6")
+                .replaced_by_where<time_ahead_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
             in<prompt_queue_load, T> load,
@@ -80,22 +85,31 @@ namespace roofslate::quantities
             in<single_sequence, T> one)
         {
             const T p = p_0 + prompt;
-            const T own = c_i * select(p == T(0.0), T(0.0), prompt / p);
+            const T work = select(p == T(0.0), T(0.0), prompt / p), own = c_i * work;
             const T spread = (c + choose(policy, c_i * c_i, own * own)) / (c + 1.0);
-            return select(load == T(0.0), 0.0 * (p * one), load / rate * one / (1.0 - meet) * spread);
+            // Prompts that wait share one step, and what it costs beside them.
+            const T more = meet * choose(policy, T(1.0), work);
+            return select(load == T(0.0), 0.0 * (p * one), load / rate * one / (1.0 - more) * spread);
         }
     };
-    // Of a request whose prompt has so many tokens.
+    // Of a request whose prompt is so many times as long as the mean. In chunks its arithmetic uses what memory leaves
+    // idle in the steps that it shares.
     template <class T> constexpr T reading_of(
         in<serving_mode, T> mode,
         in<prompt_policy, T> policy,
+        const T& ratio,
         const T& steps,
         in<current_step_time, T> t,
-        in<prompt_launch_time, T> launches,
-        const T& own,
+        in<loaded_prompt_step_time, T> beside_steps,
+        in<prompt_lag_time, T> lag,
+        in<prompt_work_time, T> work,
         in<prompt_pass_overhead, T> p_0,
-        in<time_per_output_token_factor, T> f)
-    { return choose(mode, choose(policy, steps * (t + launches * f) + own, p_0 * f + own), own); }
+        in<time_per_output_token_factor, T> f,
+        in<single_sequence, T> one)
+    {
+        const T alone = p_0 * f + work * (ratio * one * f);
+        return choose(mode, choose(policy, steps * t + (beside_steps + lag) * (ratio * one), alone), alone);
+    }
     struct own_prompt_time
     {
         static constexpr Spec spec =
@@ -105,12 +119,13 @@ namespace roofslate::quantities
             in<prompt_policy, T> policy,
             in<prompt_chunks, T> n,
             in<current_step_time, T> t,
-            in<prompt_launch_time, T> launches,
+            in<loaded_prompt_step_time, T> beside_steps,
+            in<prompt_lag_time, T> lag,
             in<prompt_work_time, T> work,
             in<prompt_pass_overhead, T> p_0,
             in<time_per_output_token_factor, T> f,
             in<single_sequence, T> one)
-        { return reading_of<T>(mode, policy, T(n), t, launches, work * (one * f), p_0, f); }
+        { return reading_of<T>(mode, policy, T(1.0), T(n), t, beside_steps, lag, work, p_0, f, one); }
     };
     struct input_length_ratio
     {
@@ -134,14 +149,15 @@ namespace roofslate::quantities
             in<fresh_input_cv, T> c,
             in<input_length_ratio, T> ratio,
             in<current_step_time, T> t,
-            in<prompt_launch_time, T> launches,
+            in<loaded_prompt_step_time, T> beside_steps,
+            in<prompt_lag_time, T> lag,
             in<prompt_work_time, T> work,
             in<prompt_pass_overhead, T> p_0,
             in<time_per_output_token_factor, T> f,
             in<single_sequence, T> one)
         {
             const T steps = steps_of<T>(count(I) * ratio, count(room), c);
-            return reading_of<T>(mode, policy, steps, t, launches, work * (ratio * one * f), p_0, f);
+            return reading_of<T>(mode, policy, T(ratio), steps, t, beside_steps, lag, work, p_0, f, one);
         }
     };
     struct first_decode_step_time
@@ -383,12 +399,16 @@ namespace roofslate::quantities
     struct replicas_for_load
     {
         static constexpr Spec spec = Spec("n_R", "1", "least replicas whose load is below 1", "Q13");
-        template <class T> static constexpr T formula(in<replicas, T> R, in<service_load, T> load)
-        { return floor(R * load) + 1.0; }
+        template <class T> static constexpr T formula(
+            in<replicas, T> R,
+            in<slot_load, T> work,
+            in<token_budget_load, T> budget)
+        { return floor(R * service_load::formula<T>(work, budget)) + 1.0; }
     };
 
     // --- to the first token ---
 
+    struct exposed_kv_transfer_time;
     struct fixed_first_token_time
     {
         static constexpr Spec spec = Spec(
@@ -402,7 +422,7 @@ namespace roofslate::quantities
             in<request_overhead, T> t_r,
             in<own_prompt_time, T> own,
             in<first_decode_step_time, T> step,
-            in<kv_transfer_time, T> T_x,
+            in<exposed_kv_transfer_time, T> T_x,
             in<prefix_load_time, T> T_l,
             in<admission_steps, T> n_w,
             in<receive_interval, T> n_r,

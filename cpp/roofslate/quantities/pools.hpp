@@ -100,19 +100,78 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<prefill_wait_probability, T> share, in<prefill_wait_time, T> w)
         { return share * w; }
     };
-    struct prefill_overhead_time
+    // --- what a request meets where a prefill pool is described: its queue, its load, its price ---
+
+    struct share_ahead_of_pools
     {
         static constexpr Spec spec = Spec(
-            "\\tau_P",
-            "s",
-            "time that every request takes in the prefill pool beside its prompt's work: overhead of the request, "
-            "passes of its prefill",
+            "f_{aP}",
+            "1",
+            "share of the requests that find prompts ahead of their own, in the prefill pool where there is one",
             "Q6");
         template <class T> static constexpr T formula(
-            in<request_overhead, T> t_r,
-            in<prompt_pass_overhead, T> p_n,
-            in<time_per_output_token_factor, T> f)
-        { return t_r + p_n * f; }
+            in<serving_mode, T> mode,
+            in<prompt_queue_load, T> load,
+            in<replica_arrival_variation, T> c,
+            in<prefill_wait_probability, T> pool)
+        { return choose(mode, prompts_ahead_share::formula<T>(load, c), pool); }
+    };
+    struct time_ahead_of_pools
+    {
+        static constexpr Spec spec = Spec(
+            "T_{aP}",
+            "s",
+            "time that prompts ahead take, of a request that finds some, in the prefill pool where there is one",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<prompt_queue_load, T> load,
+            in<prompts_ahead_share, T> meet,
+            in<replica_arrival_rate, T> rate,
+            in<replica_arrival_variation, T> c,
+            in<fresh_input_cv, T> c_i,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt,
+            in<single_sequence, T> one,
+            in<prefill_wait_time, T> pool)
+        {
+            const T own = prompts_ahead_time::formula<T>(policy, load, meet, rate, c, c_i, p_0, prompt, one);
+            return choose(mode, own, pool);
+        }
+    };
+    struct load_of_pools
+    {
+        static constexpr Spec spec = Spec(
+            "\\varrho_\\Sigma",
+            "1",
+            "load of the replicas that decode, or of the prefill pool where that is higher",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<slot_load, T> work,
+            in<token_budget_load, T> budget,
+            in<prefill_pool_load, T> pool)
+        {
+            const T own = service_load::formula<T>(work, budget);
+            return choose(mode, own, max(own, pool));
+        }
+    };
+    struct limit_of_pools
+    {
+        static constexpr Spec spec =
+            Spec("\\beta_\\Sigma", "1", "what a service of two pools under more load runs out of first", "Q6")
+                .one_of("decoding", "prompts", "token_budget", "prefill_pool");
+        template <class T> static constexpr T formula(
+            in<slot_load, T> work,
+            in<decode_load, T> decode,
+            in<prompt_load, T> prompts,
+            in<token_budget_load, T> budget,
+            in<load_of_pools, T> both)
+        {
+            const T own = load_limit::formula<T>(work, decode, prompts, budget);
+            return select(both > service_load::formula<T>(work, budget), T(3.0), own);
+        }
     };
 
     // --- the link between the pools ---
@@ -144,7 +203,10 @@ namespace roofslate::quantities
             in<prefill_latency, T> t_p,
             in<time_per_output_token_factor, T> f,
             in<layers, T> n)
-        { return choose(policy, max(T_x - t_p * f * (1.0 - 1.0 / n), T_x / n), T_x); }
+        {
+            const T sent = choose(policy, max(T_x - t_p * f * (1.0 - 1.0 / n), T_x / n), T_x);
+            return select(T_x == T(0.0), T(0.0), sent);
+        }
     };
     struct kv_link_demand
     {
@@ -220,6 +282,30 @@ namespace roofslate::quantities
             in<arrival_rate, T> rate,
             in<load_factor, T> share)
         { return p / rate / share; }
+    };
+    struct pool_cost_per_input_token
+    {
+        static constexpr Spec spec = Spec(
+            "c_{I\\Sigma}",
+            "USD/token",
+            "price of the prefill pool over the fresh tokens of the prompts that arrive; of prompts that the replicas "
+            "read themselves, as without a pool",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<concurrent_prefill_time, T> beside,
+            in<prefill_time, T> apart,
+            in<time_per_output_token_factor, T> f,
+            in<replica_price, T> p,
+            in<fresh_input_tokens, T> I,
+            in<prefill_replica_price, T> p_P,
+            in<prefill_replicas, T> R_P,
+            in<arrival_rate, T> rate,
+            in<load_factor, T> share)
+        {
+            const T own = cost_per_input_token::formula<T>(mode, beside, apart, f, p, I);
+            return choose(mode, own, p_P * R_P / rate / I / share);
+        }
     };
     struct pool_tokens_per_second_per_chip
     {
@@ -315,7 +401,10 @@ namespace roofslate::quantities
         prefill_wait_probability,
         prefill_wait_time,
         mean_prefill_wait,
-        prefill_overhead_time,
+        share_ahead_of_pools,
+        time_ahead_of_pools,
+        load_of_pools,
+        limit_of_pools,
         kv_transfer_policy,
         exposed_kv_transfer_time,
         kv_link_demand,
@@ -326,6 +415,7 @@ namespace roofslate::quantities
         pool_price,
         pool_chips,
         pool_cost_per_request,
+        pool_cost_per_input_token,
         pool_tokens_per_second_per_chip,
         attention_instance_time,
         feed_forward_instance_time,

@@ -680,14 +680,17 @@ namespace roofslate::quantities
     };
     // --- what it costs ---
 
+    struct pool_cost_per_input_token;
     struct cost_per_input_token
     {
-        static constexpr Spec spec = Spec(
-            "c_I",
-            "USD/token",
-            "price of the chips for the time of a prompt, over its fresh tokens: on chips that decode what it adds to "
-            "their passes, apart all of it",
-            "R6.8");
+        static constexpr Spec spec =
+            Spec(
+                "c_I",
+                "USD/token",
+                "price of the chips for the time of a prompt, over its fresh tokens: on chips that decode what it adds "
+                "to their passes, apart all of it",
+                "R6.8")
+                .replaced_by_where<pool_cost_per_input_token, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<concurrent_prefill_time, T> beside,

@@ -16,6 +16,7 @@ namespace roofslate::simulation
         double input = 0, output = 1, hit = 0;
         double context = 0; // tokens that must be in the cache for its next token
         double unread = 0;  // tokens of it that must be read first
+        double read = 0;    // of them: those that were
         double steps = 0;   // that it still takes, before it joins
         double joined = 0;  // count of its replica's steps then
         double end_count = 0;
@@ -28,12 +29,18 @@ namespace roofslate::simulation
     };
     struct Session // that is generated
     { double turns = 0, context = 0; };
-    struct Due // what reaches a replica later: a turn, a prompt that was read apart, a prefix that was fetched
+    enum class Late
+    {
+        turn,    // of a session
+        reached, // a replica, after its prompt was read apart or its prefix was fetched
+        read     // by its own group of a replica's chips, while others worked on other prompts
+    };
+    struct Due // what happens to a request later
     {
         double time;
         std::int64_t order;
         std::int32_t index; // of the request or the session
-        bool is_turn;
+        Late what;
         bool operator>(const Due& due) const { return time != due.time ? time > due.time : order > due.order; }
     };
     struct End
@@ -45,6 +52,11 @@ namespace roofslate::simulation
     };
     struct Group // sequences that had their last token together, while decoding stands still
     { double time, sequences; };
+    struct Ready // had its first token while a step was under way
+    {
+        double time;
+        std::int32_t request;
+    };
     enum class Step
     {
         idle,
@@ -60,15 +72,18 @@ namespace roofslate::simulation
         double used = 0;                            // tokens in the cache
         double chunk = 0;
         std::size_t decoding = 0;
+        std::size_t lagging = 0; // prompts that their own group still reads
         double fresh = 0; // of them: those without a token yet
         bool was_full = false;
         std::vector<End> ends{};
         std::deque<std::int32_t> waiting{}, reading{};
         std::vector<std::int32_t> finishing{}; // prompts that the step completes
         std::vector<std::int32_t> joined{};    // sequences whose first token the next decoding step makes
+        std::vector<Ready> ready{};            // sequences that decode from the next step on
         std::vector<End> order{};              // of joining, where the cache has a limit
         std::vector<Group> groups{};
-        double seats_taken() const { return double(decoding + reading.size() + finishing.size()); }
+        double seats_taken() const
+        { return double(decoding + lagging + ready.size() + reading.size() + finishing.size()); }
         double present() const { return seats_taken() + double(waiting.size()); }
     };
 }

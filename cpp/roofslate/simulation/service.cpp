@@ -97,12 +97,12 @@ namespace roofslate::simulation
                     {
                         const Due next = due_.top();
                         due_.pop();
-                        if (next.is_turn && arrived_ < most_)
-                            arrive(next.time, next.index);
-                        else if (next.is_turn)
-                            continue;
-                        else
+                        if (next.what == Late::reached)
                             route(next.index, next.time);
+                        else if (next.what == Late::read)
+                            finish_reading(next.index, next.time);
+                        else if (arrived_ < most_)
+                            arrive(next.time, next.index);
                     }
                     else
                         arrive(arrival, nobody);
@@ -251,7 +251,7 @@ namespace roofslate::simulation
                     prefill_free_.pop();
                     ready = start + service_.prompt_fixed_time + service_.prompt_token_time * request.unread;
                     prefill_free_.push(ready);
-                    ready += late;
+                    ready += service_.prompt_lag_time * request.unread + late;
                     if (start > time)
                         prefill_starts_.push_back(start);
                     request.start = start;
@@ -260,7 +260,7 @@ namespace roofslate::simulation
                 }
                 request.unread = 0;
                 if (ready > time)
-                    due_.push({ready, due_count_++, index, false});
+                    due_.push({ready, due_count_++, index, Late::reached});
                 else
                     route(index, time);
             }
@@ -285,7 +285,7 @@ namespace roofslate::simulation
                 const std::size_t tier = hit > 0 ? cache.find(request.session).tier : service_.tier_token_time.size();
                 if (tier >= service_.tier_token_time.size())
                     return 0;
-                const double computed = service_.prompt_token_time * (request.unread - hit);
+                const double computed = (service_.prompt_token_time + service_.prompt_lag_time) * (request.unread - hit);
                 return math::max(hit * service_.tier_token_time[tier] - computed, 0.0);
             }
             std::size_t chosen_replica(const Request& request)
@@ -322,7 +322,7 @@ namespace roofslate::simulation
                     request.is_loaded = true;
                     const double late = late_prefix(request, caches_[chosen]);
                     if (late > 0)
-                        return due_.push({time + late, due_count_++, index, false});
+                        return due_.push({time + late, due_count_++, index, Late::reached});
                 }
                 Replica& replica = replicas_[chosen];
                 if (request.input + request.output > service_.cache_room)
@@ -343,9 +343,16 @@ namespace roofslate::simulation
                 const bool first_in_line = replica.waiting.empty();
                 replica.waiting.push_back(index);
                 replica.was_full |= service_.cache_room < unlimited && !room_free;
+                if (replica.step == Step::idle || (first_in_line && seat_free && room_free))
+                    cut_short(chosen, time);
+            }
+            // Ends the decoding steps under way with the next one, and lets an idle replica begin.
+            void cut_short(std::size_t k, double time)
+            {
+                Replica& replica = replicas_[k];
                 if (replica.step == Step::idle)
-                    events_.set(chosen, time);
-                else if (replica.step == Step::decode && first_in_line && seat_free && room_free)
+                    events_.set(k, time);
+                else if (replica.step == Step::decode)
                 {
                     double steps = math::floor((time - replica.start) / replica.seconds) + 1;
                     if (replica.start + steps * replica.seconds <= time)
@@ -353,7 +360,7 @@ namespace roofslate::simulation
                     if (steps < replica.planned)
                     {
                         replica.planned = steps;
-                        events_.set(chosen, replica.start + steps * replica.seconds);
+                        events_.set(k, replica.start + steps * replica.seconds);
                     }
                 }
             }
@@ -408,6 +415,7 @@ namespace roofslate::simulation
                     request.start = time;
                 }
                 request.waited |= replica.was_full && request.reached < time - replica.seconds;
+                request.read = request.unread;
                 replica.waiting.pop_front();
                 replica.used += request.context;
                 return index;
@@ -454,8 +462,14 @@ namespace roofslate::simulation
             void begin_step(std::size_t k, double time)
             {
                 Replica& replica = replicas_[k];
-                if (replica.decoding + replica.reading.size() == 0)
+                if (replica.decoding + replica.lagging + replica.reading.size() == 0)
                     replica.used = 0;
+                for (const Ready& ready : replica.ready)
+                {
+                    join(replica, ready.request);
+                    replica.groups.push_back({ready.time, 1});
+                }
+                replica.ready.clear();
                 replica.chunk = 0;
                 replica.fresh = 0;
                 if (service_.policy == PromptPolicy::chunked)
@@ -575,8 +589,14 @@ namespace roofslate::simulation
                         count_gaps(replica);
                     replica.groups.clear();
                 }
-                else if (replica.step == Step::prompts && replica.groups.empty() && replica.decoding > 0)
-                    replica.groups.push_back({replica.start, double(replica.decoding)});
+                else if (replica.step == Step::prompts)
+                {
+                    double others = double(replica.decoding);
+                    for (const Group& group : replica.groups)
+                        others -= group.sequences;
+                    if (others > 0)
+                        replica.groups.push_back({replica.start, others});
+                }
                 pass_time(time);
                 while (!replica.ends.empty()
                        && (is_void(replica.ends.front()) || replica.ends.front().count <= replica.count))
@@ -599,24 +619,48 @@ namespace roofslate::simulation
                 for (const std::int32_t index : replica.finishing)
                 {
                     Request& request = at(index);
+                    const double lag = service_.prompt_lag_time * request.read;
                     request.unread = 0;
-                    request.steps -= 1; // the end of a prompt makes a token
-                    if (request.first_token == not_yet)
-                        request.first_token = time;
-                    if (request.steps <= 0)
+                    if (lag > 0)
                     {
-                        replica.used -= request.context;
-                        leave(index, time, answered);
-                        continue;
+                        ++replica.lagging;
+                        due_.push({time + lag, due_count_++, index, Late::read});
                     }
-                    request.context += 1;
-                    replica.used += 1;
-                    join(replica, index);
-                    joining += 1;
+                    else if (make_token(replica, index, time))
+                    {
+                        join(replica, index);
+                        joining += 1;
+                    }
                 }
                 replica.finishing.clear();
                 if (replica.step == Step::prompts && joining > 0)
                     replica.groups.push_back({time, joining});
+            }
+            // The end of a prompt makes a token; whether more follow.
+            bool make_token(Replica& replica, std::int32_t index, double time)
+            {
+                Request& request = at(index);
+                request.steps -= 1;
+                if (request.first_token == not_yet)
+                    request.first_token = time;
+                if (request.steps <= 0)
+                {
+                    replica.used -= request.context;
+                    leave(index, time, answered);
+                    return false;
+                }
+                request.context += 1;
+                replica.used += 1;
+                return true;
+            }
+            void finish_reading(std::int32_t index, double time)
+            {
+                const std::size_t k = std::size_t(at(index).replica);
+                Replica& replica = replicas_[k];
+                --replica.lagging;
+                if (make_token(replica, index, time))
+                    replica.ready.push_back({time, index});
+                cut_short(k, time);
             }
             void count_gaps(Replica& replica)
             {
@@ -656,7 +700,8 @@ namespace roofslate::simulation
                     if (!service_.cache_tiers.empty())
                         cache.put(request.session, request.input + request.output);
                     if (!from_trace_ && sessions_[std::size_t(request.session)].turns > 0 && arrived_ < most_)
-                        due_.push({time + pauses_.draw(lengths_), due_count_++, std::int32_t(request.session), true});
+                        due_.push(
+                            {time + pauses_.draw(lengths_), due_count_++, std::int32_t(request.session), Late::turn});
                 }
                 ++request.epoch;
                 free_.push_back(index);

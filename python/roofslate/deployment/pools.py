@@ -37,8 +37,9 @@ _HANDED = {
     "prompts_ahead_share": "prefill_wait_probability",
     "prompts_ahead_time": "prefill_wait_time",
     "prompt_work_time": "prompt_work_time",
-    "request_overhead": "prefill_overhead_time",
-    "kv_transfer_time": "exposed_kv_transfer_time",
+    "prompt_pass_overhead": "prompt_pass_overhead",
+    "prefill_pool_load": "prefill_pool_load",
+    "exposed_kv_transfer_time": "exposed_kv_transfer_time",
     "prefill_replica_chips": "chips",
     "prefill_replica_price": "replica_price",
 }
@@ -182,7 +183,7 @@ def _undominated(columns: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[
     share = columns["prefill_wait_probability"]
     chips = replicas * columns["chips"]
     price = replicas * columns["replica_price"] if "replica_price" in columns else chips
-    fixed = columns["prompt_work_time"] + columns["prefill_overhead_time"] + columns["exposed_kv_transfer_time"]
+    fixed = columns["prompt_work_time"] + columns["prompt_pass_overhead"] + columns["exposed_kv_transfer_time"]
     late = fixed + waits * np.maximum(np.log(np.maximum(share, 1e-300) / 1e-3), 0)
     late = late + 3 * columns["prompt_work_time"]  # a long prompt, beside the mean one
     goals = np.stack([price, chips, fixed + share * waits, late], axis=1)

@@ -134,7 +134,7 @@ def _inputs(services: list[_Service]) -> dict[str, Any]:
         "serving_mode": "disaggregated" if apart else "aggregated",
         "router": router,
     }
-    fixed = {"prompt_pass_overhead": 0.0, "kv_transfer_time": 0.0}
+    fixed = {"prompt_pass_overhead": 0.0, "prompt_lag_time": 0.0, "exposed_kv_transfer_time": 0.0}
     return {name: xr.DataArray(x, dims="service") for name, x in values.items()} | words | fixed
 
 

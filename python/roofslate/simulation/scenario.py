@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.errors import IneffectiveInput
+from roofslate._base.messages import shown
+from roofslate.errors import IneffectiveInput, InputTypeError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled, WithScenario, changed, read_grid
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
-from roofslate.simulation.steps import CHOICES, NUMBERS, Sessions
+from roofslate.simulation.steps import CHOICES, NUMBERS, PrefillPool, Sessions
+from roofslate.units.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["read_policy", "read_sessions", "with_presets"]
+__all__ = ["check_sessions", "read_policy", "read_pool", "read_sessions", "with_presets"]
 
 _OF_SESSIONS = {  # input of the graph: what it is of a simulated session
     "turns": "turns",
@@ -68,6 +70,25 @@ def read_policy(inputs: Mapping[str, Any]) -> WithScenario:
     return read
 
 
+def read_pool(inputs: Mapping[str, Any], prefill: PrefillPool | None) -> tuple[WithScenario, PrefillPool | None]:
+    """The inputs without ``prefill_replicas``, and the pool that these are."""
+    rest = changed(inputs, {})
+    given = rest.pop("prefill_replicas", None)
+    if given is None:
+        return rest, prefill
+    if prefill is not None:
+        raise IneffectiveInput(f"prefill_replicas={given!r}: prefill= has the replicas. Leave out one of the two")
+    if rest.get("prompt_policy") != "apart":
+        raise IneffectiveInput(
+            f"prefill_replicas={given!r}: the replicas read their own prompts. Give "
+            'serving_mode="disaggregated", or leave it out'
+        )
+    replicas = float(evaluate("prefill_replicas", {"prefill_replicas": given}))
+    if replicas != int(replicas):
+        raise ValueRangeError(f"prefill_replicas must be a whole number, got {given!r}")
+    return rest, PrefillPool(int(replicas))
+
+
 def read_sessions(inputs: Mapping[str, Any]) -> tuple[WithScenario, Sessions | None]:
     """The inputs of the simulated turns, and the sessions that a scenario describes by ``turns``."""
     given = {name for name in _DESCRIBED if inputs.get(name) is not None}
@@ -96,6 +117,27 @@ def read_sessions(inputs: Mapping[str, Any]) -> tuple[WithScenario, Sessions | N
         rest = changed(rest, {"hbm_prefix_cache": inputs["hbm_prefix_cache"]}, exempt=True)  # takes room of sequences
     load = {"input_tokens": float(values["turn_input_tokens"]), "arrival_rate": float(values["turn_rate"])}
     return changed(rest, load), sessions
+
+
+def check_sessions(sessions: Sessions, is_traced: bool) -> None:
+    """Refuse sessions that cannot be."""
+    for name, least in (("turns", 1), ("pause", 0), ("pause_cv", 0), ("first_prompt", 0)):
+        x = getattr(sessions, name)
+        if not is_number(x) or not least <= x < math.inf:
+            raise ValueRangeError(f"sessions.{name} must be a number of at least {least}, got {shown(x)}")
+    if sessions.fixed_turns and sessions.turns != int(sessions.turns):
+        raise ValueRangeError(f"sessions.turns must be a whole number where it is fixed, got {shown(sessions.turns)}")
+    for name in ("cache_tokens", "fetch_token_time"):
+        values = getattr(sessions, name)
+        if not isinstance(values, (tuple, list)) or not all(is_number(x) and x >= 0 for x in values):
+            raise InputTypeError(f"sessions.{name} must be a tuple of numbers, one a tier, got {shown(values)}")
+    if sessions.fetch_token_time and len(sessions.fetch_token_time) != len(sessions.cache_tokens):
+        raise ValueRangeError(
+            f"sessions.fetch_token_time has {len(sessions.fetch_token_time)} tiers and cache_tokens "
+            f"{len(sessions.cache_tokens)}: give one number for each"
+        )
+    if is_traced and sessions.turns != 1:
+        raise InputTypeError(f"sessions.turns={shown(sessions.turns)}: a trace has its turns; give turns=1")
 
 
 def _of_graph(inputs: Mapping[str, Any]) -> dict[str, Any]:

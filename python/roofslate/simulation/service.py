@@ -16,7 +16,7 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import InputTypeError, MissingInput, RoofslateWarning, ValueRangeError
 from roofslate.grid.read import with_scenario
 from roofslate.simulation.outcome import STATUS, Simulation, check_percentiles
-from roofslate.simulation.scenario import read_policy, read_sessions, with_presets
+from roofslate.simulation.scenario import check_sessions, read_policy, read_pool, read_sessions, with_presets
 from roofslate.simulation.steps import (
     PrefillPool,
     Service,
@@ -85,7 +85,7 @@ def simulate(
         Requests that come in turns, with a prefix cache; by default those that the inputs describe by ``turns``, with
         ``pause_time`` and the caches of a replica.
     prefill : PrefillPool, optional
-        Replicas that read prompts for those that decode.
+        Replicas that read prompts for those that decode; as many as `prefill_replicas` by default, where that is given.
     cache_room : float, optional
         Tokens of running sequences that a replica has room for. A request waits until there is room for its prompt;
         where answers outgrow it, the youngest sequence is preempted and read anew later. Without it, the seats are
@@ -153,7 +153,7 @@ def simulate(
         recorded = read_trace(trace) if isinstance(trace, (str, os.PathLike)) else check_trace(trace)
         inputs = _with_lengths(inputs, recorded)
     if steps is None:
-        inputs = read_policy(with_presets(inputs))
+        inputs, prefill = read_pool(read_policy(with_presets(inputs)), prefill)
         if sessions is None and recorded is None:
             inputs, sessions = read_sessions(inputs)
     service = _service(inputs, recorded, steps, sessions, prefill, {"cache_room": cache_room, "time_out": time_out})
@@ -240,7 +240,7 @@ def _service(
     if prefill is not None and inputs.get("prompt_policy", "apart") != "apart":
         raise InputTypeError(f"prompt_policy={read['prompt_policy']!r}: with prefill= prompts are read apart")
     if sessions is not None:
-        _check_sessions(sessions, recorded is not None)
+        check_sessions(sessions, recorded is not None)
     service = Service(
         rate=rate,
         input_mean=read["input_tokens"],
@@ -262,10 +262,7 @@ def _service(
     service = steps_of_graph(service, rest) if steps is None else abstract_steps(service, steps, rest)
     if prefill is not None:
         _check_pool(prefill)
-        if prefill.token_time is not None:
-            service = replace(service, prompt_token_time=float(prefill.token_time))
-        if prefill.fixed_time is not None:
-            service = replace(service, prompt_fixed_time=float(prefill.fixed_time))
+        return replace(service, **prefill.times())
     return service
 
 
@@ -277,29 +274,9 @@ def _limit(name: str, given: Any) -> float:
     return float(given)
 
 
-def _check_sessions(sessions: Sessions, is_traced: bool) -> None:
-    for name, least in (("turns", 1), ("pause", 0), ("pause_cv", 0), ("first_prompt", 0)):
-        x = getattr(sessions, name)
-        if not is_number(x) or not least <= x < math.inf:
-            raise ValueRangeError(f"sessions.{name} must be a number of at least {least}, got {shown(x)}")
-    if sessions.fixed_turns and sessions.turns != int(sessions.turns):
-        raise ValueRangeError(f"sessions.turns must be a whole number where it is fixed, got {shown(sessions.turns)}")
-    for name in ("cache_tokens", "fetch_token_time"):
-        values = getattr(sessions, name)
-        if not isinstance(values, (tuple, list)) or not all(is_number(x) and x >= 0 for x in values):
-            raise InputTypeError(f"sessions.{name} must be a tuple of numbers, one a tier, got {shown(values)}")
-    if sessions.fetch_token_time and len(sessions.fetch_token_time) != len(sessions.cache_tokens):
-        raise ValueRangeError(
-            f"sessions.fetch_token_time has {len(sessions.fetch_token_time)} tiers and cache_tokens "
-            f"{len(sessions.cache_tokens)}: give one number for each"
-        )
-    if is_traced and sessions.turns != 1:
-        raise InputTypeError(f"sessions.turns={shown(sessions.turns)}: a trace has its turns; give turns=1")
-
-
 def _check_pool(pool: PrefillPool) -> None:
     _whole("prefill.replicas", pool.replicas, 1)
-    for name in ("token_time", "fixed_time", "transfer_time", "transfer_token_time"):
+    for name in ("token_time", "fixed_time", "transfer_time", "transfer_token_time", "token_lag_time"):
         x = getattr(pool, name)
         if x is not None and (not is_number(x) or not 0 <= x < math.inf):
             raise ValueRangeError(f"prefill.{name} must be a number of at least 0, got {shown(x)}")
@@ -312,6 +289,7 @@ def _core_service(service: Service) -> dict[str, Any]:
         "step_times": service.step_times,
         "prompt_token_time": service.prompt_token_time,
         "prompt_fixed_time": service.prompt_fixed_time,
+        "prompt_lag_time": service.prompt_lag_time,
         "emitted": service.emitted,
         "seats": service.seats,
         "token_budget": service.token_budget,

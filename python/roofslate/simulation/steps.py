@@ -116,6 +116,9 @@ class PrefillPool:
     transfer_time, transfer_token_time : float, optional
         Seconds until the cache of a prompt has reached the replica that decodes: fixed, and for each token of it; by
         default those of the model on its chips.
+    token_lag_time : float, optional
+        Seconds of each token that a prompt takes beyond its replica's time, since one group of chips attends for it; by
+        default that of the model on its chips, and 0 where `token_time` is given.
     """
 
     replicas: int = 1
@@ -123,6 +126,17 @@ class PrefillPool:
     fixed_time: float | None = None
     transfer_time: float | None = None
     transfer_token_time: float | None = None
+    token_lag_time: float | None = None
+
+    def times(self) -> dict[str, Any]:
+        """Times of prompts that are given, as a service has them."""
+        lag = 0.0 if self.token_lag_time is None and self.token_time is not None else self.token_lag_time
+        own = {
+            "prompt_token_time": self.token_time,
+            "prompt_fixed_time": self.fixed_time,
+            "prompt_lag_time": lag,
+        }
+        return {name: float(x) for name, x in own.items() if x is not None}
 
 
 @dataclass(frozen=True)
@@ -147,6 +161,7 @@ class Service:
     step_times: tuple[float, ...] = (0.0, 0.0)
     prompt_token_time: float = 0.0
     prompt_fixed_time: float = 0.0
+    prompt_lag_time: float = 0.0  # of a token, beyond what it takes of the replica: its own group takes longer
     emitted: float = 1.0
     overhead: float = 0.0  # seconds before a request reaches the service
     read_share: float = 1.0  # of a prompt's tokens: the others are cached, as a hit rate that is given says
@@ -304,8 +319,8 @@ def read_service(inputs: Mapping[str, Any], *, is_traced: bool = False) -> tuple
         if read["arrival_rate"] == 0:
             raise ValueRangeError("arrival_rate must be positive, got 0")
     for name in ("input_cv", "output_cv"):  # where the graph takes them too
-        if name in inputs and name in ancestors("round_time"):
-            rest[name] = inputs[name]
+        if name in inputs and any(name in ancestors(of) for of in ("round_time", "prefill_time")):
+            rest = changed(rest, {name: inputs[name]}, exempt=True)  # with less than full arithmetic it may do nothing
     return read, rest
 
 
@@ -354,9 +369,9 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     seats = min(service.seats, math.floor(most) if math.isinf(service.cache_room) else math.inf)
     first = "prefill_time" if service.policy != "chunked" else "concurrent_prefill_time"
     outputs = ["round_time", first, "fresh_input_tokens", "emitted_length", "time_per_output_token_factor"]
-    fixed = ["latency_floor", "kernel_overhead", "prompt_kernel_factor", "collective_latency"]
+    fixed = ["prompt_pass_overhead", "prompt_lag_time"]
     if service.prefill is not None:
-        outputs.append("kv_transfer_time")
+        outputs.append("exposed_kv_transfer_time")
         inputs = changed(inputs, {"serving_mode": "disaggregated"})
     table = evaluate([*outputs, "request_overhead", *fixed], changed(inputs, {"batch_size": sizes}))
     one = {name: float(np.ravel(table[name].values)[0]) for name in table.data_vars}
@@ -372,17 +387,17 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     )
     if service.sessions is None and one["fresh_input_tokens"] < service.input_mean:  # hits that are given
         service = replace(service, read_share=one["fresh_input_tokens"] / service.input_mean)
+    service = replace(service, prompt_lag_time=one["prompt_lag_time"] / one["fresh_input_tokens"])
     prompts = np.broadcast_to(table[first].values, sizes.shape) * one["time_per_output_token_factor"]
     if service.policy == "chunked":  # at the batch that runs on average, which depends on it
         for _ in range(8):
             a_token = float(np.interp(service.running(), sizes, prompts)) / one["fresh_input_tokens"]
             service = replace(service, prompt_token_time=a_token)
     else:
-        launch = one["latency_floor"] + one["kernel_overhead"] * one["prompt_kernel_factor"] + one["collective_latency"]
         service = replace(
             service,
             prompt_token_time=float(prompts[0]) / one["fresh_input_tokens"],
-            prompt_fixed_time=launch * one["time_per_output_token_factor"],
+            prompt_fixed_time=one["prompt_pass_overhead"] * one["time_per_output_token_factor"],
         )
     if service.prefill is None:
         return service
@@ -391,5 +406,5 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     if pool.transfer_time is None:
         pool = replace(pool, transfer_time=0.0)
     if pool.transfer_token_time is None:
-        pool = replace(pool, transfer_token_time=one["kv_transfer_time"] / float(mean))
+        pool = replace(pool, transfer_token_time=one["exposed_kv_transfer_time"] / float(mean))
     return replace(service, prefill=pool)

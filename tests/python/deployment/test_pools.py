@@ -23,8 +23,8 @@ HANDED = {
     "prompts_ahead_share": "prefill_wait_probability",
     "prompts_ahead_time": "prefill_wait_time",
     "prompt_work_time": "prompt_work_time",
-    "request_overhead": "prefill_overhead_time",
-    "kv_transfer_time": "exposed_kv_transfer_time",
+    "prompt_pass_overhead": "prompt_pass_overhead",
+    "exposed_kv_transfer_time": "exposed_kv_transfer_time",
 }
 
 
@@ -234,7 +234,7 @@ def drawn(number):
     handed = {
         name: float(rs.value(quantity, Settled(lengths | own)))
         for name, quantity in HANDED.items()
-        if name != "kv_transfer_time"
+        if name != "exposed_kv_transfer_time"
     }
     alone = rate / replicas
     running = min((base + slope) * alone * answer / max(1 - alone * answer * slope, 1e-3), slots)
@@ -242,7 +242,7 @@ def drawn(number):
         "replicas": replicas, "serving_mode": "disaggregated", "sequence_slots": slots, "decode_step_base": base,
         "decode_step_slope": slope, "full_decode_token_time": base + slope * slots, "running_estimate": running,
         "running_token_time": base + slope * running, "full_prompt_step_time": 0.0, "loaded_prompt_step_time": 0.0,
-        "prompt_pass_overhead": 0.0, "kv_transfer_time": transfer,
+        "exposed_kv_transfer_time": transfer,
     })  # fmt: skip
     return forms, simulated
 

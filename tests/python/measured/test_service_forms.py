@@ -54,7 +54,8 @@ def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
         "loaded_prompt_step_time": prompt,
         "prompt_work_time": prompt,
         "prompt_pass_overhead": 0.0,
-        "kv_transfer_time": 0.0,
+        "prompt_lag_time": 0.0,
+        "exposed_kv_transfer_time": 0.0,
     }
 
 

@@ -31,7 +31,7 @@ def line(
         "serving_mode": "disaggregated", "decode_step_base": base, "decode_step_slope": slope,
         "full_decode_token_time": base + slope * slots, "running_estimate": running,
         "running_token_time": base + slope * running, "full_prompt_step_time": 0, "loaded_prompt_step_time": 0,
-        "prompt_work_time": 0, "prompt_pass_overhead": 0, "kv_transfer_time": 0, **more,
+        "prompt_work_time": 0, "prompt_pass_overhead": 0, "exposed_kv_transfer_time": 0, **more,
     }  # fmt: skip
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 import roofslate as rs
-from roofslate.errors import IneffectiveInput
+from roofslate.errors import IneffectiveInput, ValueRangeError
+from roofslate.grid.read import Settled
 
 SERVICE: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 8, "weight_format": "fp8"}
 AGENT: dict[str, Any] = {
@@ -91,3 +94,118 @@ def test_a_price_in_the_scenario_is_no_mistake() -> None:
     assert mean(load, "time_to_first_token", requests=1000) > 0
     agent = {**SERVICE, **AGENT, "session_rate": 0.1, "chip_price": "2 USD/h"}
     assert mean(agent, "time_to_first_token", requests=1000) > 0
+
+
+# ------------------------------------------------------------------------------------- one group, one pool of prompts
+
+
+@pytest.mark.parametrize("groups", [1, 2, 8])
+@pytest.mark.parametrize(("policy", "load"), [("chunked", 0.2), ("chunked", 0.8), ("first", 0.5), ("first", 0.8)])
+def test_a_prompt_takes_the_time_of_its_own_group(groups: int, policy: str, load: float) -> None:
+    """With attention data parallelism the replica reads several prompts at once, each no quicker than its group."""
+    service = {
+        "model": "DeepSeek-V3", "hardware": "HGX H200", "chips": 8, "attention_data_parallel": groups,
+        "input_tokens": "2k", "output_tokens": 500, "input_cv": 1, "output_cv": 0.8, "prompt_policy": policy,
+        "calibration": "serving",
+    }  # fmt: skip
+    rate = load * rs.value("max_arrival_rate", service, arrival_rate=1)
+    simulated, error = rs.simulate(service, arrival_rate=rate, requests=30_000, seed=2).mean("time_to_first_token")
+    assert error < 0.05 * simulated
+    assert rs.value("time_to_first_token", service, arrival_rate=rate) == pytest.approx(simulated, rel=0.15)
+
+
+def test_a_lone_prompt_is_as_quick_as_its_group() -> None:
+    alone = {**SERVICE, "input_tokens": 8000, "output_tokens": 1, "arrival_rate": 1e-3, "prompt_policy": "first"}
+    for groups in (1, 4):
+        work, overhead = (
+            float(rs.value(name, Settled({**alone, "attention_data_parallel": groups})))
+            for name in ("prompt_work_time", "prompt_pass_overhead")
+        )
+        found = mean({**alone, "attention_data_parallel": groups}, "time_to_first_token", requests=200)
+        assert found == pytest.approx(work + overhead, rel=1e-3)
+
+
+def drawn_pools(number: int) -> dict[str, Any]:
+    """A service of two pools that both keep up."""
+    random = np.random.default_rng([31, number])
+    service = {
+        "model": ["DeepSeek-V3", "Llama-3.1-70B"][number % 2], "hardware": "HGX H200", "chips": 8,
+        "attention_data_parallel": int(random.choice([1, 4])) if number % 2 == 0 else 1,
+        "serving_mode": "disaggregated", "prefill_replicas": int(random.integers(1, 5)),
+        "input_tokens": float(random.integers(1000, 8000)), "output_tokens": float(random.integers(100, 600)),
+        "input_cv": float(random.choice([0, 0.5, 1])), "output_cv": float(random.choice([0, 1])),
+        "arrival_cv": float(random.choice([1, 1.5])), "calibration": "serving",
+    }  # fmt: skip
+    most = float(rs.value("max_prefill_rate", Settled(service)))
+    rate = float(random.uniform(0.3, 0.85)) * most
+    load = float(rs.value("slot_load", Settled({**service, "arrival_rate": rate})))
+    return {**service, "arrival_rate": rate, "replicas": math.ceil(load / 0.75)}
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_first_tokens_wait_for_the_prefill_pool(number: int) -> None:
+    service = drawn_pools(number)
+    simulated = rs.simulate(service, requests=200_000, seed=1, progress=False)
+    late, error = simulated.percentile("time_to_first_token", 0.99)
+    assert error < 0.06 * late
+    assert rs.value("time_to_first_token_p99", service) == pytest.approx(late, rel=0.25)
+    assert rs.value("time_to_first_token", service) == pytest.approx(simulated.mean("time_to_first_token")[0], rel=0.15)
+
+
+POOLS = {**SERVICE, "input_tokens": 4000, "output_tokens": 200, "serving_mode": "disaggregated"}
+
+
+def test_prefill_replicas_are_the_simulated_pool() -> None:
+    told = rs.simulate(POOLS, prefill_replicas=2, arrival_rate=6, requests=5000, seed=1)
+    assert told.requests.equals(
+        rs.simulate(POOLS, prefill=rs.PrefillPool(2), arrival_rate=6, requests=5000, seed=1).requests
+    )
+    with pytest.raises(IneffectiveInput, match="Leave out one"):
+        rs.simulate(POOLS, prefill=rs.PrefillPool(2), prefill_replicas=2, arrival_rate=6, seed=1)
+    with pytest.raises(IneffectiveInput, match="disaggregated"):
+        rs.simulate({**POOLS, "serving_mode": "aggregated"}, prefill_replicas=2, arrival_rate=6, seed=1)
+    with pytest.raises(ValueRangeError, match="whole number"):
+        rs.simulate(POOLS, prefill_replicas=1.5, arrival_rate=6, seed=1)
+    with pytest.raises(ValueRangeError, match="replicas that read prompts"):
+        rs.simulate(POOLS, prefill_replicas=1, arrival_rate=200, replicas=100, seed=1)
+
+
+def test_a_prefill_pool_that_does_not_keep_up_has_no_end() -> None:
+    most = float(rs.value("max_prefill_rate", Settled({**POOLS, "prefill_replicas": 2})))
+    full = {**POOLS, "prefill_replicas": 2, "replicas": 20, "arrival_rate": 1.01 * most}
+    for name in ("time_to_first_token", "time_to_first_token_p99", "request_latency"):
+        assert rs.value(name, full) == math.inf
+    assert rs.value("load_limit", full) == "prefill_pool"
+    assert rs.value("service_load", full) == pytest.approx(1.01, rel=1e-9)
+    enough = {**full, "prefill_replicas": 4}
+    few = {**enough, "replicas": 1, "max_running_sequences": 8}
+    assert rs.value("load_limit", Settled(few)) == "decoding"
+    late = [rs.value("time_to_first_token_p99", {**full, "prefill_replicas": n}) for n in (3, 4, 8)]
+    assert late[0] > late[1] > late[2]
+    together = {**SERVICE, "input_tokens": 4000, "output_tokens": 200, "arrival_rate": 3}
+    assert rs.value("time_to_first_token_p99", Settled({**together, "prefill_replicas": 1})) == pytest.approx(
+        rs.value("time_to_first_token_p99", together), rel=1e-12
+    )
+
+
+def test_the_bill_has_each_pool_once() -> None:
+    service = {**POOLS, "arrival_rate": 6, "replicas": 3, "prefill_replicas": 2, "chip_price": "$3/hour"}
+    hour = 3 * 8 / 3600
+    assert rs.value("cost_per_output_token", service) == pytest.approx(5 * hour / (6 * 200), rel=1e-12)
+    assert rs.value("blended_cost_per_token", service) == pytest.approx(5 * hour / (6 * 4200), rel=1e-12)
+    assert rs.value("cost_per_input_token", service) == pytest.approx(2 * hour / (6 * 4000), rel=1e-12)
+    dear = {**service, "prefill_replica_price": "$48/hour"}
+    assert rs.value("cost_per_input_token", dear) == pytest.approx(2 * 2 * hour / (6 * 4000), rel=1e-12)
+    assert rs.value("cost_per_output_token", dear) == pytest.approx(7 * hour / (6 * 200), rel=1e-12)
+
+
+def test_given_times_of_a_pool_are_taken() -> None:
+    alone = {**POOLS, "arrival_rate": 1e-3, "output_tokens": 1}
+    given = {"token_time": 1e-5, "fixed_time": 0.2, "transfer_token_time": 0.0}
+    first = [
+        rs.simulate(alone, prefill=rs.PrefillPool(**given, **more), requests=200, seed=1).mean("time_to_first_token")[0]
+        for more in ({}, {"token_lag_time": 2e-5})
+    ]
+    assert first[1] - first[0] == pytest.approx(2e-5 * 4000, rel=1e-6)
+    step = rs.value("round_time", Settled({**POOLS, "batch_size": 1}))
+    assert first[0] == pytest.approx(0.2 + 1e-5 * 4000 + step, rel=0.02)

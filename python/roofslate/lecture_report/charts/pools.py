@@ -66,7 +66,8 @@ def _line(service: dict[str, float], rate: Array, decoded: float, prompt: Array)
         "full_prompt_step_time": prompts,
         "loaded_prompt_step_time": prompts,
         "prompt_pass_overhead": 0.0,
-        "kv_transfer_time": 0.0,
+        "prompt_lag_time": 0.0,
+        "exposed_kv_transfer_time": 0.0,
     }
 
 

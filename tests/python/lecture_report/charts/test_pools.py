@@ -53,7 +53,7 @@ def test_rates_are_those_of_the_quantities() -> None:
         "input_tokens": prompt, "output_tokens": 500, "input_cv": 0.5, "output_cv": 0.5, "sequence_slots": 128,
         "decode_step_base": 0.012, "decode_step_slope": 1e-4, "full_decode_token_time": 0.012 + 128e-4,
         "full_prompt_step_time": own, "loaded_prompt_step_time": own, "prompt_work_time": own,
-        "prompt_pass_overhead": 0.0,
+        "prompt_pass_overhead": 0.0, "prompt_lag_time": 0.0, "exposed_kv_transfer_time": 0.0,
     }  # fmt: skip
     kept = []
     for policy, budget in (("first", 8192), ("chunked", 2048)):
