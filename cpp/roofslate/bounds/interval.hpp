@@ -37,6 +37,13 @@ namespace roofslate
             std::max(widened(r.low, -1), at_least_one ? 1.0 : 0.0),
             at_most_one ? std::min(widened(r.high, 1), 1.0) : widened(r.high, 1)};
     }
+    // ... of log, which stays on its side of zero.
+    inline Range widened_log(const Range& r, bool at_least_zero, bool at_most_zero)
+    {
+        return {
+            at_least_zero ? std::max(widened(r.low, -1), 0.0) : widened(r.low, -1),
+            at_most_zero ? std::min(widened(r.high, 1), 0.0) : widened(r.high, 1)};
+    }
     // Infinities of both signs can meet: their sum is NaN, though no sum of ends shows it.
     inline bool opposite(const Range& a, const Range& b)
     { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
@@ -106,7 +113,7 @@ namespace roofslate
             return a.known() ? widened_power({math::exp(a.low), math::exp(a.high)}, a.low >= 0, a.high <= 0) : Range{};
         case Op::log:
             return a.low > 0 && a.known()
-                ? Range{widened(math::log(a.low), -1), widened(math::log(a.high), 1)}
+                ? widened_log({math::log(a.low), math::log(a.high)}, a.low >= 1, a.high <= 1)
                 : Range{};
         case Op::pow:
         {

@@ -253,7 +253,7 @@ namespace roofslate
                 continue;
             if (n.op == Op::select)
                 here = trend_.depends(n.argument[0])
-                    ? bounder_.both(of(1), of(2))
+                    ? bounder_.decided(trend_.value(n.argument[0]), of(1), of(2))
                     : op(Op::select, n.argument[0], of(1), of(2));
             else if (n.op == Op::pow) // the power 0 of anything is 1, and any power of 1
             {
@@ -301,6 +301,10 @@ namespace roofslate
             return bounder_.either(
                 bounder_.both(is_zero(a), is_zero(b)),
                 bounder_.both(is_infinite(a), is_infinite(b)));
+        case Op::add:
+            return bounder_.either(
+                bounder_.both(bounder_.at_least(a, HUGE_VAL), bounder_.at_most(b, -HUGE_VAL)),
+                bounder_.both(bounder_.at_most(a, -HUGE_VAL), bounder_.at_least(b, HUGE_VAL)));
         case Op::sub:
             return bounder_.either(
                 bounder_.both(bounder_.at_least(a, HUGE_VAL), bounder_.at_least(b, HUGE_VAL)),

@@ -130,7 +130,39 @@ namespace roofslate
         Ends e = ends(o, a, b, c, range.known());
         if (!range.known() && e.low != e.high) // one end that is NaN makes both so
             e = {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low)};
-        return {e.low, e.high, range, false, is_plus(o, a, b, c), is_clean(o, a, b, c)};
+        const bool plus = is_plus(o, a, b, c);
+        int clean = is_clean(o, a, b, c);
+        if (plus && (o == Op::add || o == Op::sub)) // no -0
+            clean = either(clean < 0 ? number(0) : clean, op(Op::less_equal, number(0), e.low));
+        return {e.low, e.high, range, false, plus, clean, range.known() ? -1 : is_nowhere(o, a, b, c)};
+    }
+    int Bounder::decided(const Bounds& condition, int first, int second)
+    {
+        const int x = first < 0 ? number(0) : first, z = second < 0 ? number(0) : second;
+        if (!(condition.range.low >= 0))
+            return both(x, z);
+        return op(Op::select, condition.low, x, op(Op::select, condition.high, both(x, z), z));
+    }
+    int Bounder::is_nowhere(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
+    {
+        const auto of_either = [&](int x, int z) { return x < 0 ? z : z < 0 ? x : either(x, z); };
+        switch (o)
+        {
+        case Op::sqrt:
+        case Op::log: return a.range.low >= 0 ? a.nowhere : of_either(a.nowhere, op(Op::less, a.high, number(0)));
+        case Op::add:
+        case Op::sub:
+        case Op::mul:
+        case Op::div:
+        case Op::min:
+        case Op::max: return of_either(a.nowhere, b.nowhere);
+        case Op::neg:
+        case Op::exp:
+        case Op::ceil:
+        case Op::floor: return a.nowhere;
+        case Op::select: return b.nowhere < 0 && c.nowhere < 0 ? -1 : decided(a, b.nowhere, c.nowhere);
+        default: return -1;
+        }
     }
     // Whatever the ranges of inputs are.
     bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c) const
@@ -163,7 +195,7 @@ namespace roofslate
         case Op::div:
         case Op::min: return of_both(a.clean, b.clean);
         case Op::max: return b.clean; // of equal zeros the second
-        case Op::select: return of_both(b.clean, c.clean);
+        case Op::select: return b.clean < 0 && c.clean < 0 ? -1 : decided(a, b.clean, c.clean);
         case Op::sqrt:
         case Op::ceil:
         case Op::floor: return a.clean;
@@ -195,6 +227,13 @@ namespace roofslate
         const int low = op(Op::sub, op(Op::mul, e.low, number(1 - widening_share)), little),
                   high = op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little);
         return {op(Op::max, low, at_least_one), op(Op::select, at_most_one, op(Op::min, high, number(1)), high)};
+    }
+    Bounder::Ends Bounder::widened_log(const Ends& e, int at_least_one, int at_most_one)
+    {
+        const Ends wide = widened(e, widening_share);
+        return {
+            op(Op::select, at_least_one, op(Op::max, wide.low, number(0)), wide.low),
+            op(Op::select, at_most_one, op(Op::min, wide.high, number(0)), wide.high)};
     }
     // e to a power that is so low that nothing is left of it.
     Bounder::Ends Bounder::vanishing(const Ends& e, const Bounds& exponent, double lowest)
@@ -291,8 +330,12 @@ namespace roofslate
     Bounder::Ends Bounder::ends(Op o, const Bounds& a, const Bounds& b, const Bounds& c, bool proved)
     {
         const bool numbers = a.range.known() && b.range.known();
-        // what is compared with NaN is not refuted
-        const auto possible = [&](int refuted) { return op(Op::sub, number(1), refuted); };
+        // what is compared with a NaN is not refuted, unless it is one everywhere: no comparison with it holds
+        const auto possible = [&](int refuted) {
+            for (const int nowhere : {a.nowhere, b.nowhere})
+                refuted = nowhere < 0 ? refuted : either(refuted, nowhere);
+            return op(Op::sub, number(1), refuted);
+        };
         switch (o)
         {
         case Op::add: return sum(o, a.low, b.low, a.high, b.high, proved);
@@ -314,7 +357,7 @@ namespace roofslate
                         a.range.low),
                     a),
                 a);
-        case Op::log: return widened({op(o, a.low), op(o, a.high)}, widening_share);
+        case Op::log: return widened_log({op(o, a.low), op(o, a.high)}, at_least(a, 1), at_most(a, 1));
         case Op::pow:
         {
             const Ends e = widened_power(

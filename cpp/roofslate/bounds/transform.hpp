@@ -14,6 +14,7 @@ namespace roofslate
         bool exact = true; // both are the value itself
         bool plus = false; // never -0: what is divided by it keeps its sign
         int clean = -1;    // a truth: neither negative nor -0 in a lane; -1: nothing is known
+        int nowhere = -1;  // a truth: no number in a lane; -1: nothing is known
     };
 
     // What all lanes prove to be a number takes no checks: no infinity meets its opposite or a zero there. Elsewhere a
@@ -63,6 +64,8 @@ namespace roofslate
         int at_most(const Bounds& a, double limit);
         int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b : op(Op::mul, a, b); }
         int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b : op(Op::max, a, b); }
+        // Of two truths that of the side that a choice takes, or both; -1 counts as 0.
+        int decided(const Bounds& condition, int first, int second);
         bool is(int node, double value) const { return g_[node].is_constant() && g_[node].value == value; }
         int op(Op o, int a, int b = -1, int c = -1, const Routine* routine = nullptr)
         { return g_.operation(o, a, b, c, routine); }
@@ -79,6 +82,7 @@ namespace roofslate
         Ends widened(const Ends& e, double share);
         Ends vanishing(const Ends& e, const Bounds& exponent, double lowest);
         Ends near_nothing(const Ends& e, const Bounds& exponent);
+        Ends widened_log(const Ends& e, int at_least_one, int at_most_one);
         Ends near_one(const Ends& e, const Bounds& exponent);
         Ends widened_power(const Ends& e, int at_least_one, int at_most_one);
         int least(int a, int b) { return a == b ? a : op(Op::min, a, b); }
@@ -89,6 +93,7 @@ namespace roofslate
         { return op(Op::both, op(Op::less_equal, a.low, number(0)), op(Op::less_equal, number(0), a.high)); }
         bool is_plus(Op op, const Bounds& a, const Bounds& b, const Bounds& c) const;
         int is_clean(Op op, const Bounds& a, const Bounds& b, const Bounds& c);
+        int is_nowhere(Op op, const Bounds& a, const Bounds& b, const Bounds& c);
         int nearest_to_zero(const Bounds& a) { return op(Op::max, a.low, op(Op::min, a.high, number(0))); }
 
         const Graph& from_;

@@ -146,7 +146,8 @@ namespace roofslate
         const double a = state(s.at_a), b = state(s.at_b);
         if (proof(Proof::nothing, lane) != 0) // of an inequality it may end where nothing but rounding is left
             return equal_ || a == b ? Verdict::none : Verdict::settled;
-        if (a == b && proof(Proof::level, lane) != 0)
+        if (a == b && proof(Proof::level, lane) != 0
+            && !(equal_ && a != 0 && proof(Proof::level, lane) == pinched_level))
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
         const bool hides_a = hides(s.at_a), hides_b = hides(s.at_b);
         if (proof(Proof::once, lane) != 0 && (hides_a || hides_b) && moves_away(s, lane))

@@ -183,7 +183,7 @@ namespace roofslate
                 fastest,
                 least, // ... of the difference
                 greatest,
-                level, // nothing but rounding changes
+                level, // nothing but rounding changes; or `pinched_level`: the sides agree all along
             };
         };
         // Of what is declared to go one way nothing more is known: it may jump.
@@ -236,6 +236,7 @@ namespace roofslate
             return end.sign == end.sign ? end.sign : 1;
         }
         static constexpr double level_sign = 0.5;
+        static constexpr double pinched_level = 2;
         static constexpr double undefined_state = 2, close_and_near = 2, agreed_and_near = 3;
         void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);

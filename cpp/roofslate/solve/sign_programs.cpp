@@ -80,7 +80,10 @@ namespace roofslate
                 return Bounds{a, b, range, false, true, number(1)};
             const Range& of_input =
                 std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == i; })->second;
-            return Bounds{i, i, of_input, true, false, op(Op::less, number(0), i)};
+            // of zeros the one without a sign, by its reciprocal
+            const int clean =
+                op(Op::either, op(Op::less, number(0), i), op(Op::less, number(0), op(Op::div, number(1), i)));
+            return Bounds{i, i, of_input, true, false, clean};
         };
         Bounder bounder(g, g);
         Trend trend(bounder, y, of_leaf);
@@ -193,6 +196,11 @@ namespace roofslate
                     op(Op::less_equal,
                        op(Op::mul, largest(drift), op(Op::sub, b, a)),
                        share_of(least_size(r), level_change));
+            // wherever they are, the sides are no farther apart than what counts as equal
+            const int limit = share_of(least_size(r), least_error_share / 2);
+            const int pinched = bounder.both(
+                op(Op::less_equal, op(Op::sub, l.high, r.low), limit),
+                op(Op::less_equal, op(Op::sub, r.high, l.low), limit));
             const auto if_proved = [&](int proved, int x) { return op(Op::select, proved, x, number(NAN)); };
             bounds_.compile(
                 lanes_,
@@ -204,7 +212,11 @@ namespace roofslate
                  if_proved(by_ratio, elasticity.high),
                  if_proved(by_difference, drift.low),
                  if_proved(by_difference, drift.high),
-                 bounder.either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference))},
+                 op(Op::select,
+                    pinched,
+                    number(pinched_level),
+                    bounder
+                        .either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference)))},
                 set_);
         }
         if (!plain_)
