@@ -14,7 +14,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, PresetError
 from roofslate.presets.files import Part, parts_of, read_file, read_part
-from roofslate.presets.preset import KINDS, LONGEST_NAME, Preset, check_text, fact_of, is_date
+from roofslate.presets.preset import KINDS, LONGEST_NAME, Fact, Preset, check_text, fact_of, is_date
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,24 +192,29 @@ class Catalog(Mapping[str, Preset]):
         Returns
         -------
         pandas.DataFrame
-            The units stand in ``attrs["units"]``.
+            The last column, ``unverified``, names the quantities whose number was not checked in its source. The units
+            are in ``attrs["units"]``.
         """
         import pandas as pd
 
         presets = _library.shelf(self._section).presets
         index = pd.Index(list(presets), name=self._kind)
         frame = pd.DataFrame([dict(preset.values) for preset in presets.values()], index=index)
+        frame["unverified"] = [", ".join(preset.unverified) for preset in presets.values()]
         frame.attrs["units"] = {name: fact.unit for preset in presets.values() for name, fact in preset.facts.items()}
         return frame
 
     def __repr__(self) -> str:
-        return f"{len(self)} {self._kind} presets: {', '.join(self)}"
+        presets = _library.shelf(self._section).presets
+        checked = [fact.read for preset in presets.values() for fact in preset.facts.values()]
+        counted = f"{checked.count(False):,} of {len(checked):,} numbers unverified"
+        return f"{len(presets)} {self._kind} presets: {', '.join(presets)}\n{counted}"
 
     def _repr_html_(self) -> str:
         presets = _library.shelf(self._section).presets.values()
         columns = list(dict.fromkeys(name for preset in presets for name in preset.facts))
-        rows = [(p.name, *(str(p.facts[c]) if c in p.facts else "" for c in columns)) for p in presets]
-        return html_table(f"{len(rows)} {self._kind} presets", (self._kind, *columns), rows)
+        rows = [(p.name, *(_marked(p.facts.get(c)) for c in columns)) for p in presets]
+        return html_table(f"{len(rows)} {self._kind} presets (* unverified)", (self._kind, *columns), rows)
 
 
 def measured_as(preset: Preset) -> str:
@@ -250,6 +255,11 @@ def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
     if not isinstance(path, (str, os.PathLike)):
         raise InputTypeError(f"load_presets: expected the path of a file, got {shown(path)}")
     return _library.load(Path(path))
+
+
+def _marked(fact: Fact | None) -> str:
+    """Text of a number in a table; a star marks one that was not checked in its source."""
+    return "" if fact is None else f"{fact}{'' if fact.read else ' *'}"
 
 
 def _key(name: str) -> str:

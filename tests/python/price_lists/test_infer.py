@@ -582,7 +582,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (LIST, {"output_price": 1e-6}, InputTypeError, "output_price is a price of the list"),
     (LIST, {"overlap": "none"}, ValueRangeError, "overlap='board'"),
     (LIST, {"hardware": "H1000"}, UnknownName, "H100"),
-    (LIST, {"hardware": "Rubin Ultra"}, MissingInput, "'peak_flops' .* or 'peak_flops_bf16' "),
+    (LIST, {"hardware": "TPU 8i"}, MissingInput, "'peak_flops' .* or 'peak_flops_bf16' "),
     (LIST, {"weight_format": ("fp8", "fp4")}, InputTypeError, "words have no range"),
 ]
 
