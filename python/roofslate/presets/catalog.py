@@ -37,6 +37,7 @@ __all__ = [
 _SHIPPED = (
     "hardware.toml",
     "models.toml",
+    "models_2026.toml",
     "measured.toml",
     "prices.toml",
     "lecture.toml",
