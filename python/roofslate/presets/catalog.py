@@ -40,6 +40,7 @@ _SHIPPED = (
     "models_2026.toml",
     "measured.toml",
     "prices.toml",
+    "prices_2026.toml",
     "lecture.toml",
     "techniques.toml",
     "storage.toml",
@@ -50,6 +51,7 @@ _SHIPPED = (
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
+_AS_OF = " as of "  # between the name of a price and a day
 
 
 class Catalog(Mapping[str, Preset]):
@@ -69,12 +71,16 @@ class Catalog(Mapping[str, Preset]):
         if not isinstance(name, str):
             raise InputTypeError(f"a preset is asked for by its name, got {shown(name)}")
         preset = _library.find(self._section, name)
+        if preset is None and _AS_OF in name:
+            return self.as_of(*name.rsplit(_AS_OF, 1))
         if preset is None:
             raise unknown(f"{self._kind} preset", name, _library.shelf(self._section).names())
         return preset
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _library.find(self._section, name) is not None
+        if not isinstance(name, str):
+            return False
+        return _library.find(self._section, name) is not None or (_AS_OF in name and name.rsplit(_AS_OF, 1)[0] in self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(_library.shelf(self._section).presets))
@@ -153,6 +159,48 @@ class Catalog(Mapping[str, Preset]):
         _library.add(self._section, preset)
         return preset
 
+    def as_of(self, name: str, date: str | datetime.date, /) -> Preset:
+        """Look up the entry of a price that was in force on a day.
+
+        Entries of one attribute `series` follow each other; the newest has the name of the series. The same as a name:
+        ``prices="H100 RunPod secure as of 2026-09-01"``, wherever a preset is named.
+
+        Parameters
+        ----------
+        name : str
+            Any entry of the series.
+        date : str or datetime.date
+            A day, such as ``"2026-06-01"``.
+
+        Returns
+        -------
+        Preset
+
+        Raises
+        ------
+        UnknownName
+            For an entry that does not exist.
+        PresetError
+            For a day outside of the validity of every entry, naming the nearest, and for what is no day.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> rs.prices.as_of("H100 SemiAnalysis hyperscaler TCO", "2026-06-01").facts["chip_price"].written
+        '$1.3/h'
+        """
+        day = _day(date)
+        preset = self[name]
+        series = preset.attributes.get("series", preset.name)
+        entries = [p for p in self.values() if p.attributes.get("series", p.name) == series]
+        distances = [_days_outside(each, day) for each in entries]
+        nearest = entries[distances.index(min(distances))]
+        if min(distances):
+            start, end = _validity(nearest)
+            period = f"{start} to {end}" if end else f"from {start} on"
+            raise PresetError(f"{preset.name!r} has no entry for {day}; the nearest is {nearest.name!r}, {period}")
+        return nearest
+
     def on(self, date: str | datetime.date, /) -> dict[str, Preset]:
         """Look up the presets that held on a day, by their attributes ``valid_from`` and ``valid_until``.
 
@@ -177,15 +225,9 @@ class Catalog(Mapping[str, Preset]):
         >>> [name for name in rs.api_prices.on("2026-03-12") if "4.6" in name]
         ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6']
         """
-        day = date.isoformat()[:10] if isinstance(date, datetime.date) else date
-        if not is_date(day) or len(day) != 10:
-            raise PresetError(f"expected a day such as '2026-03-01', got {shown(date)}")
-
-        def holds(preset: Preset) -> bool:
-            start, end = (str(preset.attributes.get(name, "")) for name in ("valid_from", "valid_until"))
-            return day[: len(start)] >= start and (not end or day[: len(end)] <= end)
-
-        return {name: preset for name, preset in _library.shelf(self._section).presets.items() if holds(preset)}
+        day = _day(date)
+        presets = _library.shelf(self._section).presets
+        return {name: preset for name, preset in presets.items() if not _days_outside(preset, day)}
 
     def to_frame(self) -> pd.DataFrame:
         """Table of the presets, one row a preset and one column a quantity, in base units.
@@ -256,6 +298,28 @@ def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
     if not isinstance(path, (str, os.PathLike)):
         raise InputTypeError(f"load_presets: expected the path of a file, got {shown(path)}")
     return _library.load(Path(path))
+
+
+def _day(date: object) -> str:
+    """A day as text, ``"2026-03-01"``."""
+    day = date.isoformat()[:10] if isinstance(date, datetime.date) else date
+    if not isinstance(day, str) or len(day) != 10 or not is_date(day):
+        raise PresetError(f"expected a day such as '2026-03-01', got {shown(date)}")
+    return day
+
+
+def _validity(preset: Preset) -> tuple[str, str]:
+    """First and last date of a price; without a first, the date of its source; empty where no end is known."""
+    return str(preset.attributes.get("valid_from", preset.date)), str(preset.attributes.get("valid_until", ""))
+
+
+def _days_outside(preset: Preset, day: str) -> int:
+    """Days between a day and the validity of a preset, 0 inside; a limit that is a month or a year is all of it."""
+    start, end = _validity(preset)
+    if day[: len(start)] >= start and (not end or day[: len(end)] <= end):
+        return 0
+    limit = start + "0000-01-01"[len(start) :] if day < start else end + "0000-12-28"[len(end) :]
+    return max(1, abs((datetime.date.fromisoformat(day) - datetime.date.fromisoformat(limit)).days))
 
 
 def _marked(fact: Fact | None) -> str:

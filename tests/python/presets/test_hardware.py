@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
 import time
@@ -242,7 +243,79 @@ def test_chip_hours(name: str) -> None:
 
 
 def test_all_prices_are_in_the_table() -> None:
-    assert {rs.prices[name].name for name in HOURS} == set(rs.prices) - {"lecture"}
+    older = {name for name, price in rs.prices.items() if "prices_2026" not in price.origin}
+    assert {rs.prices[name].name for name in HOURS} == older - {"lecture"}
+
+
+# USD for a chip and hour by day: entries of a series follow each other.
+DAYS = [
+    ("H100 SemiAnalysis hyperscaler TCO", "2026-04-03", 1.3),
+    ("H100 SemiAnalysis hyperscaler TCO", "2026-08-14", 1.3),
+    ("H100 SemiAnalysis hyperscaler TCO", "2026-08-15", 1.17),
+    ("B200 SemiAnalysis neocloud TCO", "2026-06-01", 2.34),
+    ("B200 SemiAnalysis neocloud TCO", "2026-11-22", 2.07),
+    ("GB300 NVL72 SemiAnalysis hyperscaler TCO", "2026-11-22", 2.31),
+    ("MI300X SemiAnalysis hyperscaler TCO", "2026-11-22", 0.95),
+    ("H100 one-year index", "2025-12-31", 1.7),
+    ("H100 one-year index", "2026-03-01", 2.35),
+    ("H100 RunPod secure", "2026-09-25", 3.49),
+    ("H200 AWS p5e capacity block", "2026-02-01", 4.975),
+    ("B200 CoreWeave list", "2026-11-22", 8.6),
+]
+
+
+@pytest.mark.parametrize(("name", "day", "dollars"), DAYS)
+def test_prices_of_a_day(name: str, day: str, dollars: float) -> None:
+    price = rs.prices.as_of(name, day)
+    assert price["chip_price"] == pytest.approx(dollars / 3600, rel=1e-12)
+    assert rs.prices[f"{name} as of {day}"] is price
+    assert rs.prices.as_of(name, datetime.date.fromisoformat(day)) is price
+    assert f"{name} as of {day}" in rs.prices
+    assert rs.prices.as_of(price.name, "2026-11-22") is rs.prices.as_of(name, "2026-11-22")
+
+
+def test_a_day_is_an_axis_of_names() -> None:
+    days = ["H100 RunPod secure as of 2026-09-01", "H100 RunPod secure as of 2026-10-01", "H100 RunPod secure"]
+    found = rs.evaluate("chip_price", prices=days)
+    assert (found * 3600).round(12).to_numpy().tolist() == [3.29, 3.49, 3.99]
+    with pytest.raises(errors.PresetError, match=r"is a price of H100 and not of hardware='B200'"):
+        rs.value("cost_per_token", prices=days[0], hardware="B200", model="Llama-3.1-8B", batch_size=1, chips=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("H100 RunPod secure as of 2025-01-01", "'H100 RunPod secure until 2026-09-24', 2026-08-19 to 2026-09-24"),
+        ("H100 one-year index as of 2026-01-20", "'H100 one-year index until 2025-12', 2025-10 to 2025-12"),
+        ("H100 one-year index as of 2026-02-20", "the nearest is 'H100 one-year index', from 2026-03 on"),
+        ("H100 Google Cloud list as of 2024-06-01", "the nearest is 'H100 Google Cloud list', from 2025-02 on"),
+        ("H100 RunPod secure as of May", "expected a day such as '2026-03-01', got 'May'"),
+        ("H100 RunPod secure as of 2026-02-30", "expected a day such as '2026-03-01'"),
+        ("H100 RunPond secure as of 2026-09-01", "did you mean 'H100 RunPod secure'"),
+    ],
+)
+def test_days_without_a_price_name_the_nearest(name: str, message: str) -> None:
+    with pytest.raises(errors.RoofslateError) as caught:
+        rs.prices[name]
+    assert message in str(caught.value)
+
+
+def test_prices_of_a_series_follow_each_other_on_one_chip() -> None:
+    series: dict[str, list[rs.Preset]] = {}
+    for price in rs.prices.values():
+        if "prices_2026" in price.origin:
+            series.setdefault(str(price.attributes.get("series", price.name)), []).append(price)
+            assert rs.hardware[str(price.hardware)].name == price.hardware
+            assert str(price.name).startswith(tuple(series))
+    assert sum(len(entries) > 1 for entries in series.values()) >= 22
+    for name, entries in series.items():
+        assert len({entry.hardware for entry in entries}) == 1
+        assert sum("valid_until" not in entry.attributes for entry in entries) == (
+            name.split()[-1] != "rent" or "retail" in name
+        )
+        ordered = sorted(entries, key=lambda entry: str(entry.valid_from))
+        for earlier, later in itertools.pairwise(ordered):
+            assert str(earlier.valid_until) < str(later.valid_from)
 
 
 @pytest.mark.parametrize(
