@@ -274,6 +274,18 @@ def test_prices_of_a_day(name: str, day: str, dollars: float) -> None:
     assert rs.prices.as_of(price.name, "2026-11-22") is rs.prices.as_of(name, "2026-11-22")
 
 
+@pytest.mark.parametrize(
+    ("day", "dollars"),
+    [("2026-04-24", 3.48), ("2026-05-24", 3.48), ("2026-05-25", 0.87), ("2026-08-16", 0.87), ("2026-11-22", 1.98)],
+)
+def test_tariffs_change_within_a_year(day: str, dollars: float) -> None:
+    tariff = rs.api_prices.as_of("DeepSeek-V4 Pro", day)
+    assert tariff["output_price"] == pytest.approx(dollars / 1e6, rel=1e-12)
+    assert tariff.attributes.get("peak_price_factor") == (2 if dollars == 1.98 else None)
+    with pytest.raises(errors.PresetError, match="'DeepSeek-V4 Pro until 2026-05-24', 2026-04-24 to 2026-05-24"):
+        rs.api_prices.as_of("DeepSeek-V4 Pro", "2026-04-23")
+
+
 def test_a_day_is_an_axis_of_names() -> None:
     days = ["H100 RunPod secure as of 2026-09-01", "H100 RunPod secure as of 2026-10-01", "H100 RunPod secure"]
     found = rs.evaluate("chip_price", prices=days)
