@@ -15,6 +15,7 @@ from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, PresetError
 from roofslate.presets.files import Part, parts_of, read_file, read_part
 from roofslate.presets.preset import KINDS, LONGEST_NAME, Fact, Preset, check_text, fact_of, is_date
+from roofslate.presets.validity import FINDINGS, day_of, days_outside, findings_of, series_of, validity_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,14 +190,13 @@ class Catalog(Mapping[str, Preset]):
         >>> rs.prices.as_of("H100 SemiAnalysis hyperscaler TCO", "2026-06-01").facts["chip_price"].written
         '$1.3/h'
         """
-        day = _day(date)
+        day = day_of(date)
         preset = self[name]
-        series = preset.attributes.get("series", preset.name)
-        entries = [p for p in self.values() if p.attributes.get("series", p.name) == series]
-        distances = [_days_outside(each, day) for each in entries]
+        entries = [each for each in self.values() if series_of(each) == series_of(preset)]
+        distances = [days_outside(each, day) for each in entries]
         nearest = entries[distances.index(min(distances))]
         if min(distances):
-            start, end = _validity(nearest)
+            start, end = validity_of(nearest)
             period = f"{start} to {end}" if end else f"from {start} on"
             raise PresetError(f"{preset.name!r} has no entry for {day}; the nearest is {nearest.name!r}, {period}")
         return nearest
@@ -225,9 +225,42 @@ class Catalog(Mapping[str, Preset]):
         >>> [name for name in rs.api_prices.on("2026-03-12") if "4.6" in name]
         ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6']
         """
-        day = _day(date)
+        day = day_of(date)
         presets = _library.shelf(self._section).presets
-        return {name: preset for name, preset in presets.items() if not _days_outside(preset, day)}
+        return {name: preset for name, preset in presets.items() if not days_outside(preset, day)}
+
+    def check(self, date: str | datetime.date | None = None, /) -> pd.DataFrame:
+        """List numbers that are stale, unverified, or contradicted.
+
+        Stale is a price whose series has no entry for the day, or whose entry in force is older than a year.
+        Contradicted is a number with another published figure (`Preset.conflicts`) without a decision between them, or
+        an entry that holds on a day on which another one of its series does.
+
+        Parameters
+        ----------
+        date : str or datetime.date, optional
+            The day in question, such as ``"2026-11-22"``; today unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a finding: preset, quantity, finding ("contradicted", "stale" or "unverified"), value, reason.
+
+        Raises
+        ------
+        PresetError
+            For what is no day.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> rs.hardware.check("2026-11-22")["finding"].unique().tolist()
+        ['unverified']
+        """
+        import pandas as pd
+
+        rows = findings_of(list(self.values()), day_of(datetime.date.today() if date is None else date))
+        return pd.DataFrame(rows, columns=list(FINDINGS))
 
     def to_frame(self) -> pd.DataFrame:
         """Table of the presets, one row a preset and one column a quantity, in base units.
@@ -298,28 +331,6 @@ def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
     if not isinstance(path, (str, os.PathLike)):
         raise InputTypeError(f"load_presets: expected the path of a file, got {shown(path)}")
     return _library.load(Path(path))
-
-
-def _day(date: object) -> str:
-    """A day as text, ``"2026-03-01"``."""
-    day = date.isoformat()[:10] if isinstance(date, datetime.date) else date
-    if not isinstance(day, str) or len(day) != 10 or not is_date(day):
-        raise PresetError(f"expected a day such as '2026-03-01', got {shown(date)}")
-    return day
-
-
-def _validity(preset: Preset) -> tuple[str, str]:
-    """First and last date of a price; without a first, the date of its source; empty where no end is known."""
-    return str(preset.attributes.get("valid_from", preset.date)), str(preset.attributes.get("valid_until", ""))
-
-
-def _days_outside(preset: Preset, day: str) -> int:
-    """Days between a day and the validity of a preset, 0 inside; a limit that is a month or a year is all of it."""
-    start, end = _validity(preset)
-    if day[: len(start)] >= start and (not end or day[: len(end)] <= end):
-        return 0
-    limit = start + "0000-01-01"[len(start) :] if day < start else end + "0000-12-28"[len(end) :]
-    return max(1, abs((datetime.date.fromisoformat(day) - datetime.date.fromisoformat(limit)).days))
 
 
 def _marked(fact: Fact | None) -> str:
