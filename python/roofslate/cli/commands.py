@@ -33,6 +33,7 @@ _HOMES = {
     "summary": "explain",
     "quantities": "lists",
     "presets": "lists",
+    "catalog": "lists",
     "validate": "validate",
     "lecture": "lecture",
 }
@@ -372,6 +373,25 @@ def presets(**given: Any) -> None:
       roofslate presets "GB200 NVL72"
     """  # noqa: D301
     _do("presets", given)
+
+
+@main.command(short_help="Numbers of presets that are stale, unverified, or contradicted.")
+@click.argument("action", type=click.Choice(["check"]))
+@click.option("--date", metavar="DAY", help="The day in question, such as 2026-11-22; today unless given.")
+@click.option(
+    "--finding",
+    type=click.Choice(["contradicted", "stale", "unverified"]),
+    help="Only these; all otherwise.",
+)
+def catalog(**given: Any) -> None:
+    """List numbers of the catalogs that are stale, unverified, or contradicted; exit code 1 for the last.
+
+    \b
+    Examples
+      roofslate catalog check
+      roofslate catalog check --date 2026-11-22 --finding stale
+    """  # noqa: D301
+    _do("catalog", given)
 
 
 @main.command(short_help="Predictions against measured runs.")

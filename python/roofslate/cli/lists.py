@@ -1,20 +1,22 @@
-"""`roofslate quantities` and `roofslate presets`: what can be asked for and given."""
+"""`roofslate quantities`, `roofslate presets` and `roofslate catalog`: what can be asked for and given."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from roofslate._base.messages import unknown
 from roofslate.display.html import columns
+from roofslate.presets.catalog import Catalog
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import matching, quantities, unknown_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["run_presets", "run_quantities"]
+__all__ = ["run_catalog", "run_presets", "run_quantities"]
 
 
 def run_quantities(search: str | None, form: str) -> None:
@@ -47,6 +49,22 @@ def run_presets(name: str | None) -> None:
     if not found:
         raise unknown("preset", name, [*PRESETS, *(known for catalog in PRESETS.values() for known in catalog)])
     click.echo("\n\n".join(map(repr, found)))
+
+
+def run_catalog(action: str, date: str | None, finding: str | None) -> None:  # noqa: ARG001
+    """Print what a check of all catalogs finds; end with 1 for a contradiction."""
+    found = [
+        (f"{name}: {quantity}", *row)
+        for catalog in PRESETS.values()
+        if isinstance(catalog, Catalog)
+        for name, quantity, *row in catalog.check(date).itertuples(index=False)
+    ]
+    listed = [row for row in found if finding in (None, row[1])]
+    click.echo(_aligned([("preset", "finding", "value", "reason"), *listed]))
+    counted = ((name, sum(row[1] == name for row in found)) for name in ("contradicted", "stale", "unverified"))
+    click.echo("\n" + ", ".join(f"{count:,} {name}" for name, count in counted))
+    if any(row[1] == "contradicted" for row in found):
+        sys.exit(1)
 
 
 def _aligned(rows: Iterable[Sequence[str]]) -> str:

@@ -14,7 +14,8 @@ from roofslate._base.messages import shown, unknown
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, PresetError
 from roofslate.presets.files import Part, parts_of, read_file, read_part
-from roofslate.presets.preset import KINDS, LONGEST_NAME, Preset, check_text, fact_of, is_date
+from roofslate.presets.preset import KINDS, LONGEST_NAME, Fact, Preset, check_text, fact_of, is_date
+from roofslate.presets.validity import FINDINGS, day_of, days_outside, findings_of, series_of, validity_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +38,10 @@ __all__ = [
 _SHIPPED = (
     "hardware.toml",
     "models.toml",
+    "models_2026.toml",
     "measured.toml",
     "prices.toml",
+    "prices_2026.toml",
     "lecture.toml",
     "techniques.toml",
     "storage.toml",
@@ -49,6 +52,7 @@ _SHIPPED = (
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
+_AS_OF = " as of "  # between the name of a price and a day
 
 
 class Catalog(Mapping[str, Preset]):
@@ -68,12 +72,16 @@ class Catalog(Mapping[str, Preset]):
         if not isinstance(name, str):
             raise InputTypeError(f"a preset is asked for by its name, got {shown(name)}")
         preset = _library.find(self._section, name)
+        if preset is None and _AS_OF in name:
+            return self.as_of(*name.rsplit(_AS_OF, 1))
         if preset is None:
             raise unknown(f"{self._kind} preset", name, _library.shelf(self._section).names())
         return preset
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _library.find(self._section, name) is not None
+        if not isinstance(name, str):
+            return False
+        return _library.find(self._section, name) is not None or (_AS_OF in name and name.rsplit(_AS_OF, 1)[0] in self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(_library.shelf(self._section).presets))
@@ -152,6 +160,47 @@ class Catalog(Mapping[str, Preset]):
         _library.add(self._section, preset)
         return preset
 
+    def as_of(self, name: str, date: str | datetime.date, /) -> Preset:
+        """Look up the entry of a price that was in force on a day.
+
+        Entries of one attribute `series` follow each other; the newest has the name of the series. The same as a name:
+        ``prices="H100 RunPod secure as of 2026-09-01"``, wherever a preset is named.
+
+        Parameters
+        ----------
+        name : str
+            Any entry of the series.
+        date : str or datetime.date
+            A day, such as ``"2026-06-01"``.
+
+        Returns
+        -------
+        Preset
+
+        Raises
+        ------
+        UnknownName
+            For an entry that does not exist.
+        PresetError
+            For a day outside of the validity of every entry, naming the nearest, and for what is no day.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> rs.prices.as_of("H100 SemiAnalysis hyperscaler TCO", "2026-06-01").facts["chip_price"].written
+        '$1.3/h'
+        """
+        day = day_of(date)
+        preset = self[name]
+        entries = [each for each in self.values() if series_of(each) == series_of(preset)]
+        distances = [days_outside(each, day) for each in entries]
+        nearest = entries[distances.index(min(distances))]
+        if min(distances):
+            start, end = validity_of(nearest)
+            period = f"{start} to {end}" if end else f"from {start} on"
+            raise PresetError(f"{preset.name!r} has no entry for {day}; the nearest is {nearest.name!r}, {period}")
+        return nearest
+
     def on(self, date: str | datetime.date, /) -> dict[str, Preset]:
         """Look up the presets that held on a day, by their attributes ``valid_from`` and ``valid_until``.
 
@@ -176,15 +225,42 @@ class Catalog(Mapping[str, Preset]):
         >>> [name for name in rs.api_prices.on("2026-03-12") if "4.6" in name]
         ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6']
         """
-        day = date.isoformat()[:10] if isinstance(date, datetime.date) else date
-        if not is_date(day) or len(day) != 10:
-            raise PresetError(f"expected a day such as '2026-03-01', got {shown(date)}")
+        day = day_of(date)
+        presets = _library.shelf(self._section).presets
+        return {name: preset for name, preset in presets.items() if not days_outside(preset, day)}
 
-        def holds(preset: Preset) -> bool:
-            start, end = (str(preset.attributes.get(name, "")) for name in ("valid_from", "valid_until"))
-            return day[: len(start)] >= start and (not end or day[: len(end)] <= end)
+    def check(self, date: str | datetime.date | None = None, /) -> pd.DataFrame:
+        """List numbers that are stale, unverified, or contradicted.
 
-        return {name: preset for name, preset in _library.shelf(self._section).presets.items() if holds(preset)}
+        Stale is a price whose series has no entry for the day, or whose entry in force is older than a year.
+        Contradicted is a number with another published figure (`Preset.conflicts`) without a decision between them, or
+        an entry that holds on a day on which another one of its series does.
+
+        Parameters
+        ----------
+        date : str or datetime.date, optional
+            The day in question, such as ``"2026-11-22"``; today unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a finding: preset, quantity, finding ("contradicted", "stale" or "unverified"), value, reason.
+
+        Raises
+        ------
+        PresetError
+            For what is no day.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> rs.hardware.check("2026-11-22")["finding"].unique().tolist()
+        ['unverified']
+        """
+        import pandas as pd
+
+        rows = findings_of(list(self.values()), day_of(datetime.date.today() if date is None else date))
+        return pd.DataFrame(rows, columns=list(FINDINGS))
 
     def to_frame(self) -> pd.DataFrame:
         """Table of the presets, one row a preset and one column a quantity, in base units.
@@ -192,24 +268,29 @@ class Catalog(Mapping[str, Preset]):
         Returns
         -------
         pandas.DataFrame
-            The units stand in ``attrs["units"]``.
+            The last column, ``unverified``, names the quantities whose number was not checked in its source. The units
+            are in ``attrs["units"]``.
         """
         import pandas as pd
 
         presets = _library.shelf(self._section).presets
         index = pd.Index(list(presets), name=self._kind)
         frame = pd.DataFrame([dict(preset.values) for preset in presets.values()], index=index)
+        frame["unverified"] = [", ".join(preset.unverified) for preset in presets.values()]
         frame.attrs["units"] = {name: fact.unit for preset in presets.values() for name, fact in preset.facts.items()}
         return frame
 
     def __repr__(self) -> str:
-        return f"{len(self)} {self._kind} presets: {', '.join(self)}"
+        presets = _library.shelf(self._section).presets
+        checked = [fact.read for preset in presets.values() for fact in preset.facts.values()]
+        counted = f"{checked.count(False):,} of {len(checked):,} numbers unverified"
+        return f"{len(presets)} {self._kind} presets: {', '.join(presets)}\n{counted}"
 
     def _repr_html_(self) -> str:
         presets = _library.shelf(self._section).presets.values()
         columns = list(dict.fromkeys(name for preset in presets for name in preset.facts))
-        rows = [(p.name, *(str(p.facts[c]) if c in p.facts else "" for c in columns)) for p in presets]
-        return html_table(f"{len(rows)} {self._kind} presets", (self._kind, *columns), rows)
+        rows = [(p.name, *(_marked(p.facts.get(c)) for c in columns)) for p in presets]
+        return html_table(f"{len(rows)} {self._kind} presets (* unverified)", (self._kind, *columns), rows)
 
 
 def measured_as(preset: Preset) -> str:
@@ -250,6 +331,11 @@ def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
     if not isinstance(path, (str, os.PathLike)):
         raise InputTypeError(f"load_presets: expected the path of a file, got {shown(path)}")
     return _library.load(Path(path))
+
+
+def _marked(fact: Fact | None) -> str:
+    """Text of a number in a table; a star marks one that was not checked in its source."""
+    return "" if fact is None else f"{fact}{'' if fact.read else ' *'}"
 
 
 def _key(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import math
 import re
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import TomlFile
 from roofslate.errors import PresetError, RoofslateError
-from roofslate.presets.preset import KINDS, Preset, check_text, fact_of, is_date
+from roofslate.presets.preset import KINDS, Conflict, Preset, check_text, fact_of, is_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from roofslate.presets.preset import Fact
 
 __all__ = ["Part", "parts_of", "read_file", "read_part"]
 
@@ -119,7 +122,8 @@ def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Pres
     here, who = (section, name), shown(name)
     if not isinstance(table, dict):
         raise _FileError(f"{who} should be a table", *here)
-    expected = {"aliases": list, "attributes": dict, "base": str, "note": str, "sources": list, "values": dict}
+    expected = {"aliases": list, "attributes": dict, "base": str, "conflicts": list, "note": str, "sources": list}
+    expected["values"] = dict
     for key, value in table.items():
         if key not in expected:
             raise _FileError(unknown(f"key of {who}", key, expected), *here, key)
@@ -148,11 +152,30 @@ def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Pres
     if not all(isinstance(alias, str) for alias in aliases):
         raise _FileError("aliases are texts", *here, "aliases")
     bases = (start.name, *start.bases) if start else ()
-    preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path), bases)
+    conflicts = tuple(_conflict(entry, facts, here) for entry in table.get("conflicts", []))
+    preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path), bases, conflicts)
     if section == "prices" and preset.date:
-        dated = f"{name} {preset.date}"
-        return Preset(name, preset.kind, facts, (*aliases, dated), attributes, note, str(path), bases)
+        return dataclasses.replace(preset, aliases=(*aliases, f"{name} {preset.date}"))
     return preset
+
+
+def _conflict(entry: Any, facts: Mapping[str, Fact], here: tuple[str, str]) -> Conflict:
+    """Read a figure that contradicts the preset's own."""
+    at = (*here, "conflicts")
+    if not isinstance(entry, dict) or not set(entry) <= {"of", "value", "source", "date", "read", "decision"}:
+        raise _FileError("a conflict has the keys of, value, source, date, read, decision", *at)
+    quantity = entry.get("of")
+    if not isinstance(quantity, str) or quantity not in facts:
+        raise _FileError(f"a conflict is given for {shown(quantity)}, which has no value here", *at)
+    source, date, read = _source(entry, *at)
+    decision = entry.get("decision", "")
+    if not isinstance(decision, str):
+        raise _FileError("the decision of a conflict should be a text", *at)
+    _check_text("decision", decision, *at)
+    try:
+        return Conflict(quantity, fact_of(quantity, entry.get("value"), source, date, read=read), decision)
+    except RoofslateError as error:
+        raise _FileError(error, *at) from None
 
 
 def _attributes(given: Mapping[str, Any], here: tuple[str, str]) -> Mapping[str, float | str]:
@@ -174,6 +197,19 @@ def _check_text(what: str, text: str, *keys: str) -> None:
         raise _FileError(error, *keys) from None
 
 
+def _source(entry: Mapping[str, Any], *at: str) -> tuple[str, str, bool]:
+    """Source, date and whether it was read, of one entry."""
+    text, date, read = entry.get("source"), entry.get("date"), entry.get("read")
+    if isinstance(date, datetime.date):
+        date = date.isoformat()
+    if not (isinstance(text, str) and isinstance(date, str) and isinstance(read, bool)):
+        raise _FileError("a source needs source = '...', date = '...' and read = true or false", *at)
+    _check_text("source", text, *at)
+    if not text.strip() or not is_date(date):
+        raise _FileError(f"a source needs a name and a date such as '2026-05', got {shown(text)}, {shown(date)}", *at)
+    return text, date, read
+
+
 def _sources(entries: list[Any], values: Mapping[str, Any], here: tuple[str, str]) -> dict[str, tuple[str, str, bool]]:
     """Source, date and whether it was read, for each value; one source a value."""
     at = (*here, "sources")
@@ -184,16 +220,7 @@ def _sources(entries: list[Any], values: Mapping[str, Any], here: tuple[str, str
     for entry in entries:
         if not isinstance(entry, dict) or not set(entry) <= {"of", "source", "date", "read"}:
             raise _FileError("a source has the keys of, source, date, read", *at)
-        text, date, read = entry.get("source"), entry.get("date"), entry.get("read")
-        if isinstance(date, datetime.date):
-            date = date.isoformat()
-        if not (isinstance(text, str) and isinstance(date, str) and isinstance(read, bool)):
-            raise _FileError("a source needs source = '...', date = '...' and read = true or false", *at)
-        _check_text("source", text, *at)
-        if not text.strip() or not is_date(date):
-            raise _FileError(
-                f"a source needs a name and a date such as '2026-05', got {shown(text)}, {shown(date)}", *at
-            )
+        text, date, read = _source(entry, *at)
         if "of" not in entry:
             if rest is not None:
                 raise _FileError("two sources without 'of': only one can have the rest", *at)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["KINDS", "Fact", "Preset", "check_text", "fact_of", "is_date"]
+__all__ = ["KINDS", "Conflict", "Fact", "Preset", "check_text", "fact_of", "is_date"]
 
 LONGEST_NAME, _LONGEST_TEXT = 100, 1000  # characters
 
@@ -52,7 +52,7 @@ class Fact:
     source, date : str
         Where it was published and when.
     read : bool
-        Whether the number was read there; otherwise it was recalled and wants checking.
+        Whether the number was read there; otherwise it is unverified.
     """
 
     value: float | str
@@ -70,9 +70,32 @@ class Fact:
         return units.format(self.value, self.unit)
 
     @property
+    def status(self) -> str:
+        """``"checked in source"`` if the number was read there, otherwise ``"unverified"``."""
+        return "checked in source" if self.read else "unverified"
+
+    @property
     def origin(self) -> str:
-        """Source and date in words, and whether the number was read there or recalled."""
-        return f"{self.source}{', ' * bool(self.date)}{self.date} ({'read' if self.read else 'recalled'})"
+        """Source, date, and status in words."""
+        return f"{self.source}{', ' * bool(self.date)}{self.date} ({self.status})"
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A figure that contradicts the one of a preset.
+
+    Attributes
+    ----------
+    quantity : str
+    fact : Fact
+        The other figure and its source.
+    decision : str
+        Reason for the preset's figure; empty while none is recorded.
+    """
+
+    quantity: str
+    fact: Fact
+    decision: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,6 +124,8 @@ class Preset:
         File that it was read from, or ``"define"``.
     bases : tuple of str
         Names of the presets that it started from, nearest first: of a system its chip.
+    conflicts : tuple of Conflict
+        Published figures that contradict its own, each with the decision between them.
     """
 
     name: str
@@ -111,6 +136,7 @@ class Preset:
     note: str = ""
     origin: str = "define"
     bases: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
     values: Mapping[str, float | str] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -122,7 +148,7 @@ class Preset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin, self.bases)
-        return Preset, (self.name, self.kind, *arguments)
+        return Preset, (self.name, self.kind, *arguments, self.conflicts)
 
     def __hash__(self) -> int:
         return self.__dict__["_hash"]  # type: ignore[no-any-return]
@@ -158,13 +184,18 @@ class Preset:
         Returns
         -------
         pandas.DataFrame
-            Columns value, unit, written, source, date, read.
+            Columns value, unit, written, source, date, read, and status ("checked in source" or "unverified").
         """
         import pandas as pd
 
-        rows = [vars(fact) for fact in self.facts.values()]
+        rows = [{**vars(fact), "status": fact.status} for fact in self.facts.values()]
         index = pd.Index(list(self.facts), name="quantity")
-        return pd.DataFrame(rows, index=index, columns=["value", "unit", "written", "source", "date", "read"])
+        return pd.DataFrame(rows, index=index, columns=["value", "unit", "written", "source", "date", "read", "status"])
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """Quantities whose number was not checked in its source."""
+        return tuple(name for name, fact in self.facts.items() if not fact.read)
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(name, str(fact), fact.origin) for name, fact in self.facts.items()]

@@ -267,7 +267,8 @@ def test_the_derivation_of_a_cost_as_text() -> None:
     assert re.search(r"^  admission +'all' +implied by what is given$", last, re.MULTILINE)
     assert re.search(r"^  batch_size +2,400 +given$", last, re.MULTILINE)
     assert re.search(r"^  overlap +'board' +default \[R1.1\]$", last, re.MULTILINE)
-    assert re.search(r"^  hbm_bandwidth +8 TB/s +hardware BW72 \(lecture\): .+2026-05-03 \(read\)$", last, re.MULTILINE)
+    bandwidth = r"^  hbm_bandwidth +8 TB/s +hardware BW72 \(lecture\): .+2026-05-03 \(checked in source\)$"
+    assert re.search(bandwidth, last, re.MULTILINE)
     assert legend == (
         "Sources: R1.5 is relation 5 of chapter 1 of Reiner Pope's lecture, Q4 is question 4 that the lecture leaves "
         "open; see docs/reference/sources.md"
@@ -287,10 +288,7 @@ def test_a_recalled_number_is_told_from_one_that_was_read() -> None:
     facts = rs.hardware["Rubin (lecture)"].facts
     for name in ("peak_flops", "hbm_bandwidth"):
         fact = facts[name]
-        assert (
-            origins[name]
-            == f"hardware Rubin (lecture): {fact.source}, {fact.date} ({'read' if fact.read else 'recalled'})"
-        )
+        assert origins[name] == f"hardware Rubin (lecture): {fact.source}, {fact.date} ({fact.status})"
     assert {facts[name].read for name in ("peak_flops", "hbm_bandwidth")} == {True, False}
 
 
@@ -363,7 +361,8 @@ def test_what_a_preset_states_ends_the_derivation() -> None:
     assert [step.quantity.name for step in explanation.steps] == ["balance_batch", "sparsity"]
     assert off(explanation) == {"pass_length": 1}
     (balance,) = [given for given in explanation.inputs if given.quantity.name == "balance_tokens"]
-    assert balance.origin == "model lecture: R. Pope, lecture with D. Patel, chapters 1 and 6, 2026-04-29 (read)"
+    source = "R. Pope, lecture with D. Patel, chapters 1 and 6, 2026-04-29"
+    assert balance.origin == f"model lecture: {source} (checked in source)"
 
 
 def test_an_input_that_follows_from_another_quantity_says_so() -> None:

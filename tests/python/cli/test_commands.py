@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from roofslate.cli import commands, lists, main
 from support.processes import INTERRUPTIBLE
 
-COMMANDS = ["evaluate", "explain", "compare", "summary", "quantities", "presets", "lecture"]
+COMMANDS = ["evaluate", "explain", "compare", "summary", "quantities", "presets", "catalog", "lecture"]
 CELL = ["model=DeepSeek-V3", "hardware=GB200 NVL72"]
 
 
@@ -67,7 +67,7 @@ def test_what_a_command_does_takes_its_options(command):
 
 
 def examples():
-    for command in [None, "evaluate", "explain", "summary", "quantities", "presets"]:
+    for command in [None, "evaluate", "explain", "summary", "quantities", "presets", "catalog"]:
         text = output(*([command] if command else []), "--help").replace("\\\n", " ")
         for line in text.splitlines():
             example = re.match(r" +roofslate (\w+.*)", line)
@@ -371,6 +371,7 @@ MISTAKES = {
     "compare no file": ("compare pass_tokens no-such.toml none.toml", "no-such.toml"),
     "compare nothing known": ("compare pass_tokenz a.toml b.toml", "did you mean 'pass_tokens'"),
     "no such quantities": ("quantities zzzz", "unknown quantity 'zzzz'"),
+    "no such day": ("catalog check --date May", "expected a day such as '2026-03-01', got 'May'"),
     "no such preset": ("presets H1000", "did you mean 'H100'"),
     "no chapter": ("lecture --chapter 0", "--chapter"),
     "too many words": ("quantities a b", "argument"),
@@ -479,6 +480,27 @@ def test_quantities_as_csv_and_json():
     assert [row["quantity"] for row in rows_of(output("quantities", "-f", "csv"))] == list(rs.quantities().index)
     data = json.loads(output("quantities", "kv", "-f", "json"))
     assert [entry["quantity"] for entry in data] == list(rs.quantities("kv").index)
+
+
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_catalog_check_lists_and_ends_with_1_for_a_contradiction(tmp_path):
+    text = output("catalog", "check", "--date", "2026-11-22", "--finding", "stale")
+    assert re.search(
+        r"^H100 Google Cloud list: chip_price +stale +\$10.8 / h +its source is of 2025-02$", text, re.MULTILINE
+    )
+    assert re.search(r"^0 contradicted, \d+ stale, \d+ unverified$", text, re.MULTILINE)
+    assert "unverified   " not in text
+    (tmp_path / "ours.toml").write_text(
+        '[hardware.Ours]\nsources = [{ source = "a", date = "2026", read = true }]\n'
+        'conflicts = [{ of = "chips", value = 16, source = "theirs", date = "2026", read = true }]\n'
+        "[hardware.Ours.values]\nchips = 8\n"
+    )
+    rs.load_presets(tmp_path / "ours.toml")
+    result = run("catalog", "check", "--finding", "contradicted")
+    assert result.exit_code == 1
+    assert re.search(
+        r"^Ours: chips +contradicted +8 +16: theirs, 2026 \(checked in source\)$", result.output, re.MULTILINE
+    )
 
 
 def test_presets_lists_and_shows():

@@ -100,6 +100,7 @@ def test_a_preset_as_table():
     assert (row["value"], row["unit"], row["written"], row["read"]) == (3.35e12, "byte/s/chip", "3.35 TB/s", True)
     assert row["source"]
     assert row["date"]
+    assert (row["status"], frame.loc["scale_up_domain", "status"]) == ("checked in source", "unverified")
 
 
 def test_showing():
@@ -107,12 +108,54 @@ def test_showing():
     text = repr(catalogs.hardware["H100"])
     assert text.splitlines()[0] == "H100 (hardware)"
     assert re.search(r"hbm_bandwidth +3\.35 TB/s", text)
-    assert "(recalled)" in text
+    assert "(unverified)" in text
+    assert "(checked in source)" in text
+    counted = repr(catalogs.hardware).splitlines()[1]
+    frame = catalogs.hardware.to_frame()
+    assert frame.loc["H100", "unverified"] == "scale_up_domain, dies_per_chip"
+    assert counted.startswith(f"{sum(len(names.split(', ')) for names in frame['unverified'] if names)} of ")
+    assert counted.endswith(" numbers unverified")
+    assert "<td>700 W *</td>" in catalogs.hardware._repr_html_()
     page = catalogs.hardware._repr_html_()
     assert '<th scope="row">GB200 NVL72</th>' in page
     assert "<td>8 TB/s</td>" in page
     page = catalogs.models["DeepSeek-V3"]._repr_html_()
     assert '<th scope="row">active_without_tables</th><td>35,698,924,544</td>' in page
+
+
+CONFLICT = """[hardware.x]
+sources = [{ source = "ours", date = "2026", read = true }]
+conflicts = [{ CONFLICT }]
+[hardware.x.values]
+chips = 8
+"""
+
+
+def test_a_conflict_is_read_with_its_decision(write):
+    given = 'of = "chips", value = 16, source = "theirs", date = "2026-05", read = false, decision = "ours is newer"'
+    preset = rs.load_presets(write(CONFLICT.replace("CONFLICT", given)))[0]
+    (conflict,) = preset.conflicts
+    assert (conflict.quantity, conflict.fact.value, conflict.decision) == ("chips", 16, "ours is newer")
+    assert conflict.fact.origin == "theirs, 2026-05 (unverified)"
+    assert pickle.loads(pickle.dumps(preset)).conflicts == preset.conflicts
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("at = 5", "a conflict has the keys of, value, source, date, read, decision"),
+        ('of = "layers"', "a conflict is given for 'layers', which has no value here"),
+        ('of = "chips", value = 16', "a source needs source = '...', date = '...' and read = true or false"),
+        ('of = "chips", source = "s", date = "2026", read = true', "chips: expected a number"),
+        ('of = "chips", value = 0, source = "s", date = "2026", read = true', "chips must be >= 1"),
+        ('of = "chips", value = 9, source = "s", date = "2026", read = true, decision = 1', "should be a text"),
+        ('of = "chips", value = 9, source = "s", date = "2026", read = true, decision = "\\u0007"', "one line"),
+    ],
+)
+def test_mistakes_in_a_conflict_name_the_file(write, given, message):
+    with pytest.raises(errors.PresetError, match=r"mine\.toml") as caught:
+        rs.load_presets(write(CONFLICT.replace("CONFLICT", given)))
+    assert message in str(caught.value)
 
 
 def test_html_is_escaped():

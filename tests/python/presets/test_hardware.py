@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+import json
 import math
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -15,12 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import charts, errors
 from roofslate._base import toml
+from roofslate._base.toml import read_data
 from roofslate.presets import catalog as catalogs
+from support import REFERENCE
 from support.pictures import line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 FORMATS = ("bf16", "fp8", "fp4", "int8")
@@ -31,7 +35,8 @@ FORMATS = ("bf16", "fp8", "fp4", "int8")
 # Dense peaks in TFLOP/s or TOPS (bf16, fp8, fp4, int8), memory in GB and TB/s, scale-up domain, its links a chip and
 # direction in GB/s, network out in Gbit/s, power in W; - where nothing is published or known.
 # NVIDIA: data sheets of A100, H100, H200, Blackwell and Blackwell Ultra; LMSYS on H800 and H20; Rubin: CES 2026.
-# AMD: data sheets, CES 2026. TPUs: Pope et al. 2022, JAX scaling book, Google Cloud documentation. AWS: announcements.
+# AMD: data sheets, CES 2026. TPUs: Pope et al. 2022, JAX scaling book, Google Cloud documentation, launch of 2026-04.
+# AWS: Neuron documentation, announcements. Others: mlsysim 0.3.0, press on the announcements.
 PUBLISHED = """
 A100 SXM 80GB          312  -     -      624   80   2.039 8    300  200  400
 H100 SXM 80GB          989  1979  -      1979  80   3.35  8    450  400  700
@@ -40,22 +45,41 @@ H800 SXM 80GB          989  1979  -      1979  80   3.352 8    200  400  700
 H20                    148  296   -      296   96   4.0   8    450  200  400
 B100 SXM               1750 3500  7000   3500  192  8.0   8    900  400  700
 B200 SXM (HGX/DGX)     2250 4500  9000   4500  180  7.7   8    900  400  1000
-B300 SXM (HGX/DGX)     2250 4500  14000  150   288  8.0   8    900  400  1000
+B300 SXM (HGX/DGX)     2250 4500  14000  150   288  8.0   8    900  800  1100
 GB200 NVL72 (per GPU)  2500 5000  10000  5000  186  8.0   72   900  400  1200
 GB300 NVL72 (per GPU)  2500 5000  15000  165   288  8.0   72   900  800  1400
 Rubin                  4000 17500 50000  -     288  22.0  72   1800 1600 1800
-Rubin Ultra            -    -     100000 -     1024 32.0  144  -    -    3600
+Rubin Ultra            -    34700 100000 -     1024 32.0  144  5200 3200 3600
+H100 PCIe              756.5 1513 -    1513 80   2.0   2    300  -    350
+H100 NVL               835  1671  -      -    94   3.9   2    300  -    400
+H20-3e                 148  296   -      -    141  4.8   8    450  -    400
+GH200                  989  1979  -      -    96   4.0   1    450  -    1000
+GH200 144GB            989  1979  -      -    144  4.9   1    450  -    1000
+A100 PCIe              312  -     -      624  80   1.935 8    32   -    300
+A10G                   70   -     -      140  24   0.6   -    -    -    300
+L4                     121  242   -      242  24   0.3   -    32   -    72
+RTX 4090               165.2 330.3 -     660.6 24  1.008 -    32   -    450
+RTX 5090               209.5 419  1676   -    32   1.792 -    64   -    575
+RTX PRO 6000           467.8 935.6 1871.2 -   96   1.792 8    64   -    600
 MI300X                 1307 2615  -      2615  192  5.3   8    448  400  750
 MI325X                 1307 2615  -      2615  256  6.0   8    448  400  1000
 MI355X                 2517 5033  10066  5033  288  8.0   8    537  400  1400
-MI455X                 -    20000 40000  -     432  23.3  72   1800 2400 -
+MI350X                 2300 4600  9200   -     288  8.0   8    537.6 -   1000
+MI455X                 10000 20000 40000 -     432  19.6  72   1800 2400 -
 TPU v4                 275  -     -      275   32   1.2   4096 6*45 -    192
 TPU v5e                197  -     -      394   16   0.81  256  4*50 -    -
-TPU v5p                459  -     -      918   95   2.765 8960 6*100 50  -
+TPU v5p                459  459   -      918   95   2.765 8960 6*100 50  -
 TPU v6e (Trillium)     918  -     -      1836  32   1.6   256  4*100 100 -
 TPU7x (Ironwood)       2307 4614  -      -     192  7.37  9216 6*100 100 -
+TPU 8t                 -    6300  12600  -     216  6.528 9600 6*200 400 -
+TPU 8i                 -    -     10100  -     288  8.601 1152 1200 -    -
 Trainium2              667  1299  -      -     96   2.9   64   512  200  500
-Trainium3              671  2520  2520   -     144  4.9   144  1000 -    -
+Trainium3              671  2517  2517   -     144  4.9   144  1280 400  -
+Gaudi 3                1835 1835  -      -     128  3.7   8    525  600  900
+Maia 200               -    5000  10000  -     216  7.0   6144 1400 -    750
+Ascend 910C            780  -     -      1504  128  3.2   384  196  -    -
+Groq LPU               188  -     -      750   0.24117248 80 264 240 -   215
+Cerebras WSE-3         12500 -    -      -     44   21000 -    -    -    23000
 """
 COLUMNS = (
     *((f"peak_flops_{form}", 1e12) for form in FORMATS),
@@ -88,7 +112,7 @@ def test_the_table_has_all_chips() -> None:
     chips = {name for name, chip in rs.hardware.items() if "chips" not in chip.values and "lecture" not in name}
     told = {rs.hardware[name.replace(" (Trillium)", "").replace(" (Ironwood)", "")].name for name in PUBLISHED_NUMBERS}
     assert chips - told == {"A100-40", "L40S", "Rubin training"}
-    assert len(told) == 23
+    assert len(told) == 42
 
 
 def test_peaks_are_dense_and_rise_with_fewer_bits() -> None:
@@ -129,6 +153,12 @@ SYSTEMS = {
     "Ironwood pod": ("TPU 7x", 9216, 9216),
     "Trn2 UltraServer": ("Trainium2", 64, 64),
     "Trainium3 UltraServer": ("Trainium3", 144, 144),
+    "MI350X x8": ("MI350X", 8, 8),
+    "RTX PRO 6000 x8": ("RTX PRO 6000", 8, 8),
+    "Gaudi 3 x8": ("Gaudi 3", 8, 8),
+    "TPU 8t pod": ("TPU 8t", 9600, 9600),
+    "TPU 8i pod": ("TPU 8i", 1152, 1152),
+    "CloudMatrix 384": ("Ascend 910C", 384, 384),
 }
 
 
@@ -144,13 +174,41 @@ def test_systems_are_chips_and_how_many(name: str) -> None:
     assert capacity == chips * alone["hbm_capacity"].value
 
 
+VENDORS = {"NVIDIA", "AMD", "Google", "AWS", "Intel", "Microsoft", "Huawei", "Groq", "Cerebras"}
+
+
 def test_every_chip_says_who_showed_it_and_when() -> None:
     for name, chip in rs.hardware.items():
         if "lecture" in name:
             continue
         assert catalogs.is_date(chip.announced), name
-        assert chip.vendor in {"NVIDIA", "AMD", "Google", "AWS"}, name
+        assert chip.vendor in VENDORS, name
         assert str(chip.announced_by).startswith(f"{chip.vendor}, "), name
+
+
+LEFT_OUT = read_data(Path(catalogs.__file__).parent / "data" / "left_out.toml")
+CHIPS_READ = json.loads((REFERENCE / "chips_2026.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", CHIPS_READ)
+def test_every_figure_that_was_read_is_in_the_catalog_or_a_recorded_conflict(name: str) -> None:
+    if name in LEFT_OUT["hardware"]:
+        assert len(LEFT_OUT["hardware"][name]) > 20
+        assert name not in rs.hardware
+        return
+    chip = rs.hardware[name]
+    for quantity, figure in CHIPS_READ[name]:
+        rivals = [conflict.fact for conflict in chip.conflicts if conflict.quantity == quantity and conflict.decision]
+        known = [chip.facts[quantity], *rivals]
+        near = [fact for fact in known if fact.value == pytest.approx(figure, rel=0.01)]
+        assert any(fact.read for fact in near), (quantity, figure)
+
+
+def test_recalled_figures_of_chips_are_marked() -> None:
+    for name in ("H100 NVL", "RTX 4090", "MI350X", "GH200", "A10G"):
+        assert not any(fact.read for quantity, fact in rs.hardware[name].facts.items() if "_share" not in quantity)
+    assert rs.hardware["TPU 8i"].unverified == ("scale_up_domain", "scale_up_bandwidth")
+    assert rs.hardware["MI455X"].unverified == ()
 
 
 # ----------------------------------------------------------------------------------------------------- prices, storage
@@ -185,7 +243,91 @@ def test_chip_hours(name: str) -> None:
 
 
 def test_all_prices_are_in_the_table() -> None:
-    assert {rs.prices[name].name for name in HOURS} == set(rs.prices) - {"lecture"}
+    older = {name for name, price in rs.prices.items() if "prices_2026" not in price.origin}
+    assert {rs.prices[name].name for name in HOURS} == older - {"lecture"}
+
+
+# USD for a chip and hour by day: entries of a series follow each other.
+DAYS = [
+    ("H100 SemiAnalysis hyperscaler TCO", "2026-04-03", 1.3),
+    ("H100 SemiAnalysis hyperscaler TCO", "2026-08-14", 1.3),
+    ("H100 SemiAnalysis hyperscaler TCO", "2026-08-15", 1.17),
+    ("B200 SemiAnalysis neocloud TCO", "2026-06-01", 2.34),
+    ("B200 SemiAnalysis neocloud TCO", "2026-11-22", 2.07),
+    ("GB300 NVL72 SemiAnalysis hyperscaler TCO", "2026-11-22", 2.31),
+    ("MI300X SemiAnalysis hyperscaler TCO", "2026-11-22", 0.95),
+    ("H100 one-year index", "2025-12-31", 1.7),
+    ("H100 one-year index", "2026-03-01", 2.35),
+    ("H100 RunPod secure", "2026-09-25", 3.49),
+    ("H200 AWS p5e capacity block", "2026-02-01", 4.975),
+    ("B200 CoreWeave list", "2026-11-22", 8.6),
+]
+
+
+@pytest.mark.parametrize(("name", "day", "dollars"), DAYS)
+def test_prices_of_a_day(name: str, day: str, dollars: float) -> None:
+    price = rs.prices.as_of(name, day)
+    assert price["chip_price"] == pytest.approx(dollars / 3600, rel=1e-12)
+    assert rs.prices[f"{name} as of {day}"] is price
+    assert rs.prices.as_of(name, datetime.date.fromisoformat(day)) is price
+    assert f"{name} as of {day}" in rs.prices
+    assert rs.prices.as_of(price.name, "2026-11-22") is rs.prices.as_of(name, "2026-11-22")
+
+
+@pytest.mark.parametrize(
+    ("day", "dollars"),
+    [("2026-04-24", 3.48), ("2026-05-24", 3.48), ("2026-05-25", 0.87), ("2026-08-16", 0.87), ("2026-11-22", 1.98)],
+)
+def test_tariffs_change_within_a_year(day: str, dollars: float) -> None:
+    tariff = rs.api_prices.as_of("DeepSeek-V4 Pro", day)
+    assert tariff["output_price"] == pytest.approx(dollars / 1e6, rel=1e-12)
+    assert tariff.attributes.get("peak_price_factor") == (2 if dollars == 1.98 else None)
+    with pytest.raises(errors.PresetError, match="'DeepSeek-V4 Pro until 2026-05-24', 2026-04-24 to 2026-05-24"):
+        rs.api_prices.as_of("DeepSeek-V4 Pro", "2026-04-23")
+
+
+def test_a_day_is_an_axis_of_names() -> None:
+    days = ["H100 RunPod secure as of 2026-09-01", "H100 RunPod secure as of 2026-10-01", "H100 RunPod secure"]
+    found = rs.evaluate("chip_price", prices=days)
+    assert (found * 3600).round(12).to_numpy().tolist() == [3.29, 3.49, 3.99]
+    with pytest.raises(errors.PresetError, match=r"is a price of H100 and not of hardware='B200'"):
+        rs.value("cost_per_token", prices=days[0], hardware="B200", model="Llama-3.1-8B", batch_size=1, chips=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("H100 RunPod secure as of 2025-01-01", "'H100 RunPod secure until 2026-09-24', 2026-08-19 to 2026-09-24"),
+        ("H100 one-year index as of 2026-01-20", "'H100 one-year index until 2025-12', 2025-10 to 2025-12"),
+        ("H100 one-year index as of 2026-02-20", "the nearest is 'H100 one-year index', from 2026-03 on"),
+        ("H100 Google Cloud list as of 2024-06-01", "the nearest is 'H100 Google Cloud list', from 2025-02 on"),
+        ("H100 RunPod secure as of May", "expected a day such as '2026-03-01', got 'May'"),
+        ("H100 RunPod secure as of 2026-02-30", "expected a day such as '2026-03-01'"),
+        ("H100 RunPond secure as of 2026-09-01", "did you mean 'H100 RunPod secure'"),
+    ],
+)
+def test_days_without_a_price_name_the_nearest(name: str, message: str) -> None:
+    with pytest.raises(errors.RoofslateError) as caught:
+        rs.prices[name]
+    assert message in str(caught.value)
+
+
+def test_prices_of_a_series_follow_each_other_on_one_chip() -> None:
+    series: dict[str, list[rs.Preset]] = {}
+    for price in rs.prices.values():
+        if "prices_2026" in price.origin:
+            series.setdefault(str(price.attributes.get("series", price.name)), []).append(price)
+            assert rs.hardware[str(price.hardware)].name == price.hardware
+            assert str(price.name).startswith(tuple(series))
+    assert sum(len(entries) > 1 for entries in series.values()) >= 22
+    for name, entries in series.items():
+        assert len({entry.hardware for entry in entries}) == 1
+        assert sum("valid_until" not in entry.attributes for entry in entries) == (
+            name.split()[-1] != "rent" or "retail" in name
+        )
+        ordered = sorted(entries, key=lambda entry: str(entry.valid_from))
+        for earlier, later in itertools.pairwise(ordered):
+            assert str(earlier.valid_until) < str(later.valid_from)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +402,7 @@ def test_a_chip_with_faster_memory() -> None:
     assert rs.value("hbm_drain_time", hardware="B200 fast") == 180e9 / 10e12
     assert rs.value("hbm_drain_time", hardware="b200-FAST") == rs.value("hbm_drain_time", hardware=chip)
     assert {**chip.values, "hbm_bandwidth": 7.7e12} == dict(rs.hardware["B200"].values)
-    assert chip.facts["hbm_bandwidth"].origin == "defined in this session (read)"
+    assert chip.facts["hbm_bandwidth"].origin == "defined in this session (checked in source)"
     assert chip.facts["hbm_capacity"] is rs.hardware["B200"].facts["hbm_capacity"]
     found = rs.evaluate("ridge_point", hardware=["B200", "B200 fast"], compute_format="fp8")
     assert float(found[0] / found[1]) == pytest.approx(10 / 7.7, rel=1e-15)  # two roundings

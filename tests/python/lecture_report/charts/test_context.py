@@ -248,7 +248,9 @@ def test_cost_vs_pass_length_falls_from_five_to_one() -> None:
     assert "at a batch of 480" in words(ax)
 
 
-@pytest.mark.parametrize(("listed", "ratio", "batch"), [("Gemini 3.1 Pro", 6, 400), ("DeepSeek-V4 Pro", 2, 1200)])
+@pytest.mark.parametrize(
+    ("listed", "ratio", "batch"), [("Gemini 3.1 Pro", 6, 400), ("DeepSeek-V4 Pro until 2026-05-24", 2, 1200)]
+)
 def test_cost_vs_pass_length_reads_price_lists(listed: str, ratio: float, batch: float) -> None:
     ax = charts.cost_vs_pass_length(**rs.api_prices[listed].values)
     assert point(ax, "decode")[1] == pytest.approx(ratio)

@@ -316,9 +316,8 @@ def test_scale_up_domains_compares_the_vendors() -> None:
     assert table.loc["Rubin Ultra NVL576", "scale_up_domain_growth"] == 2
     assert table.loc["HGX H100", "domain_capacity"] == pytest.approx(640e9)
     assert table.loc["GB200 NVL72", "link_bandwidth_ratio"] == pytest.approx(18)
-    # nothing is told of a vendor's first system, and of what is not published
-    assert math.isnan(table.loc["MI300X", "scale_up_domain_growth"])
-    assert math.isnan(table.loc["Rubin Ultra NVL576", "scale_up_bandwidth"])
+    assert math.isnan(table.loc["MI300X", "scale_up_domain_growth"])  # the vendor's first system
+    assert table.loc["Rubin Ultra NVL576", "scale_up_bandwidth"] == 5.2e12
     assert table.loc["Rubin Ultra NVL576", "domain_capacity"] == pytest.approx(144 * 1024e9)
 
 
