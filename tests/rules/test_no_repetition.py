@@ -204,12 +204,10 @@ CONTAINED = {
     ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
     ("cost_per_token", "replica_throughput"): "a product with what does not change along an axis, no division a point",
     ("mean_queue_wait", "slot_rate"): "the wait is of one sequence, in seconds",
-    ("lone_weight_fetch", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "ridge_point"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "hidden_kv_bytes"): "the same: its balance of tokens, and no chip",
-    ("time_to_first_token_quantile", "fixed_first_token_time"): "at the points that are tried no prompts come behind",
     ("arrival_burst_factor", "replica_arrival_variation"): "at the points that are tried it exceeds its least value",
     ("peakedness", "pooled_arrival_variation"): "the same",
     ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",
@@ -222,6 +220,15 @@ CONTAINED = {
     ("time_ahead_of_pools", "prompts_ahead_time"): "the same",
     ("pool_cost_per_input_token", "cost_per_input_token"): "the same",
     ("pool_cost_per_input_token", "prefill_replica_rate"): "a bill of all replicas, over all arrivals",
+    (
+        "arrival_burst_factor",
+        "unlimited_running_sequences",
+    ): "kept from zero: at the points that are tried it is larger",
+    ("crowded_running_sequences", "unlimited_running_sequences"): "the same",
+    ("crowded_running_sequences", "replica_arrival_variation"): "the same",
+    ("step_time_spread", "loaded_running_sequences"): "the same",
+    ("calm_gap_quantile", "loaded_running_sequences"): "the same",
+    ("prompt_step_share", "replica_arrival_variation"): "the same",
 }
 
 
@@ -393,6 +400,15 @@ _QUESTIONS = "07_ciphers_reversible_networks_and_open_questions.ipynb"
 _OWN = "a question of the notebook's own, derived before the reader's eyes"
 _LINE = "a step as a straight line, given in the place of a model"
 ALLOWED = {
+    ("lecture_report/charts/service.py", "marks['load_rise'] - peak"): "the day's shape, drawn by hours",
+    (
+        "lecture_report/charts/service.py",
+        "table['service_load'] / load",
+    ): "replicas of an hour, as the chart steps them",
+    (
+        "lecture_report/charts/service.py",
+        "table['arrival_rate'].sum() * answer",
+    ): "a day's tokens, summed over its hours",
     ("lecture_report/charts/pools.py", "slope * slots"): _LINE,
     ("lecture_report/charts/pools.py", "base + slope * slots"): _LINE,
     ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",

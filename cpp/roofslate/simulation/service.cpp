@@ -285,7 +285,8 @@ namespace roofslate::simulation
                 const std::size_t tier = hit > 0 ? cache.find(request.session).tier : service_.tier_token_time.size();
                 if (tier >= service_.tier_token_time.size())
                     return 0;
-                const double computed = (service_.prompt_token_time + service_.prompt_lag_time) * (request.unread - hit);
+                const double computed =
+                    (service_.prompt_token_time + service_.prompt_lag_time) * (request.unread - hit);
                 return math::max(hit * service_.tier_token_time[tier] - computed, 0.0);
             }
             std::size_t chosen_replica(const Request& request)

@@ -52,7 +52,7 @@ def test_against_differences_at_the_values_by_hand():
             varied = [
                 n for n in varied if n != "draft_length"
             ]  # each draft has a chance of its own: a kink at every whole number
-        if not varied:
+        if not varied or inputs.get("queue_room", 0) > 1e6:  # no step is narrow for so long a queue
             continue
         try:
             found = sum(rs.sensitivity(output, inputs, to=varied, side=side) for side in ("above", "below")) / 2

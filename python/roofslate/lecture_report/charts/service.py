@@ -67,7 +67,7 @@ def _latency_vs_rate(*, time_to_first_token_target: Any = 2.0, **inputs: Any) ->
 @chart(
     "C39",
     _latency_vs_rate,
-    title="The tail turns up long before the replica is full",
+    title="Time to first token rises with load, its tail the most",
     subject="Time to first token by arrival rate",
     paragraph=(
         "Half of the requests hardly notice the load; the slowest of a hundred do. Their time to first token has "
