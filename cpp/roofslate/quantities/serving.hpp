@@ -425,8 +425,7 @@ namespace roofslate::quantities
             in<host_fetch_time, T> t_h)
         {
             const T of_memory = select(t_w >= t_kv, T(1.0), T(2.0));
-            const auto of_host = t_h > T(0.0) && t_h > max(t_c, t_m);
-            return select(of_host, T(3.0), select(t_c >= t_m, T(0.0), of_memory));
+            return select(t_h > max(t_c, t_m), T(3.0), select(t_c >= t_m, T(0.0), of_memory));
         }
     };
     struct latency_floor

@@ -224,7 +224,7 @@ namespace
     bool is_of_queues(int q)
     {
         const std::string_view theme = registry()[q].theme;
-        return theme == "arrivals" || theme == "latency" || theme == "goodput";
+        return theme == "arrivals" || theme == "latency" || theme == "goodput" || theme == "pools";
     }
     int compare_all(const std::map<int, double>& supplied)
     {

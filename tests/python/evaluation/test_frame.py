@@ -277,10 +277,10 @@ def test_columns_that_are_no_inputs(table, rest):
         ({"overlap": ["board", "bord"]}, {}, errors.UnknownName, "unknown overlap 'bord'; did you mean 'board'?"),
         ({"overlap": [0, 1]}, {}, errors.InputTypeError, "overlap: expected words of 'board'"),
         (
-            {"model": ["Kimi-K2", "Kimi-K3"]},
+            {"model": ["Kimi-K2", "Kimi-K9"]},
             {},
             errors.UnknownName,
-            "unknown model preset 'Kimi-K3'; did you mean 'Kimi-K2'?",
+            "unknown model preset 'Kimi-K9'; did you mean 'Kimi-K2'?",
         ),
         ({"model": [1]}, {}, errors.InputTypeError, "model: expected the name of a preset"),
         ({"pass_length": [1]}, {}, errors.MissingInput, "missing input 'batch_size'"),

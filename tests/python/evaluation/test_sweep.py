@@ -290,8 +290,8 @@ GOOD = "1\n2 seq\n3\n"
         ("batch_size\n1\n1e999\n", "in.csv, line 3: batch_size: cannot read '1e999'"),
         ("batch_size\n" + GOOD + "1e999\n", "in.csv, line 5: batch_size: cannot read '1e999'"),
         (
-            "batch_size,model\n1,Kimi-K2\n2,Kimi-K3\n3,x\n",
-            "in.csv, line 3: unknown model preset 'Kimi-K3'; did you mean",
+            "batch_size,model\n1,Kimi-K2\n2,Kimi-K9\n3,x\n",
+            "in.csv, line 3: unknown model preset 'Kimi-K9'; did you mean",
         ),
         (
             "batch_size,expert_reads\n1,all\n2,al\n",

@@ -91,7 +91,7 @@ def test_a_preset_keyword_is_no_output():
 def test_a_misspelled_preset_and_choice():
     refused(E.UnknownName, "unknown model preset 'DeepSek-V3'", "'DeepSeek-V3'", model="DeepSek-V3")
     refused(E.UnknownName, "unknown hardware preset 'B2000'", "'B200'", hardware="B2000")
-    refused(E.UnknownName, "'Kimi-K3'", "'Kimi-K2'", model=["DeepSeek-V3", "Kimi-K3"])
+    refused(E.UnknownName, "'Kimi-K9'", "'Kimi-K2'", model=["DeepSeek-V3", "Kimi-K9"])
     refused(E.UnknownName, "unknown overlap 'bord'", "'board'", overlap="bord")
     refused(E.UnknownName, "unknown overlap 'x'", "'board', 'serial_kv', 'none'", overlap=["board", "x"])
     refused(E.PresetError, "hardware: 'DeepSeek-V3' is a preset for model=", hardware=rs.models["DeepSeek-V3"])
