@@ -125,8 +125,11 @@ def batch_loss(n: Any, shape: Any, odds: Any) -> Any:
     """The share at n over all up to n, term by term from n down to its fraction."""
     total, term = 1.0 + 0 * (n + shape + odds), 1.0
     while np.real(n) > 0 and np.real(total) < 1e250:
-        term = term * n / (odds * (n + shape - 1))
+        ratio = n / (odds * (n + shape - 1))
+        term = term * ratio
         total, n = total + term, n - 1
+        if np.real(ratio) < 1 and np.real(term) < 1e-18 * (1 - np.real(ratio)) * np.real(total):
+            break
     return 1 / total if np.real(total) < 1e250 else 0 * total
 
 
