@@ -138,6 +138,8 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
         for name, inputs in asked:
             if not is_copied(name) or (kind == "chained" and math.inf in inputs.values()):
                 continue  # a definition takes finite numbers
+            if not inputs.keys().isdisjoint(BUILT[name].replaced_where):
+                continue  # the registry takes another formula there, which has its own copy
             if kind == "chained":  # a supplied quantity is that of the copy
                 inputs = {f"copy_of_{n}" if n in BUILT and is_copied(n) else n: x for n, x in inputs.items()}
                 if not inputs.keys().isdisjoint(IMPLYING):

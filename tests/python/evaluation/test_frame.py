@@ -280,7 +280,7 @@ def test_columns_that_are_no_inputs(table, rest):
             {"model": ["Kimi-K2", "Kimi-K9"]},
             {},
             errors.UnknownName,
-            "unknown model preset 'Kimi-K9'; did you mean 'Kimi-K2'?",
+            "unknown model preset 'Kimi-K9'; did you mean 'Kimi-K2' or 'Kimi-K3'?",
         ),
         ({"model": [1]}, {}, errors.InputTypeError, "model: expected the name of a preset"),
         ({"pass_length": [1]}, {}, errors.MissingInput, "missing input 'batch_size'"),
