@@ -48,6 +48,22 @@ namespace roofslate
     inline bool opposite(const Range& a, const Range& b)
     { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
     inline bool is_zero(const Range& a) { return a.low == 0 && a.high == 0; }
+    inline Range range_of_power(const Range& a, const Range& b)
+    {
+        if (!(a.low > 0) || !a.known() || !b.known() || a.infinite() || b.infinite())
+            return {};
+        const Range corners = hull(
+            math::pow(a.low, b.low),
+            math::pow(a.low, b.high),
+            math::pow(a.high, b.low),
+            math::pow(a.high, b.high));
+        return corners.known()
+            ? widened_power(
+                  corners,
+                  (a.low >= 1 && b.low >= 0) || (a.high <= 1 && b.high <= 0),
+                  (a.high <= 1 && b.low >= 0) || (a.low >= 1 && b.high <= 0))
+            : Range{};
+    }
     inline Range range_of(Op op, const Range& a, const Range& b, const Range& c)
     {
         if (a.low >= 0 && b.low >= 0 && a.high < HUGE_VAL && b.high < HUGE_VAL) // as a rule
@@ -115,22 +131,7 @@ namespace roofslate
             return a.low > 0 && a.known()
                 ? widened_log({math::log(a.low), math::log(a.high)}, a.low >= 1, a.high <= 1)
                 : Range{};
-        case Op::pow:
-        {
-            if (!(a.low > 0) || !a.known() || !b.known() || a.infinite() || b.infinite())
-                return {};
-            const Range corners = hull(
-                math::pow(a.low, b.low),
-                math::pow(a.low, b.high),
-                math::pow(a.high, b.low),
-                math::pow(a.high, b.high));
-            return corners.known()
-                ? widened_power(
-                      corners,
-                      (a.low >= 1 && b.low >= 0) || (a.high <= 1 && b.high <= 0),
-                      (a.high <= 1 && b.low >= 0) || (a.low >= 1 && b.high <= 0))
-                : Range{};
-        }
+        case Op::pow: return range_of_power(a, b);
         default: return {}; // of routines: range_of_routine
         }
     }

@@ -19,25 +19,23 @@ namespace roofslate
         built_in_ = size();
         for (Entry& e : *all)
         {
-            for (const std::string_view need : e.need_names)
-                e.needs.push_back(at(need));
-            if (!e.spec->fallback.empty())
-                e.fallback = at(e.spec->fallback);
-            for (const std::string_view name : e.spec->implied_by)
+            const auto all_at = [this](const auto& names, auto& to) {
+                for (const std::string_view name : names)
+                    if (!name.empty())
+                        to.push_back(at(name));
+            };
+            const auto one_at = [this](std::string_view name, int& to) {
                 if (!name.empty())
-                    e.implied_by.push_back(at(name));
-            if (!e.spec->bound.empty())
-                e.bound = at(e.spec->bound);
-            if (!e.spec->replaced_by.empty())
-                e.replaced_by = at(e.spec->replaced_by);
-            for (const std::string_view name : e.spec->replaced_where)
-                if (!name.empty())
-                    e.replaced_where.push_back(at(name));
-            for (const std::string_view name : e.spec->replaced_unless)
-                if (!name.empty())
-                    e.replaced_unless.push_back(at(name));
-            if (!e.spec->changed.empty())
-                e.changed = at(e.spec->changed);
+                    to = at(name);
+            };
+            all_at(e.need_names, e.needs);
+            all_at(e.spec->implied_by, e.implied_by);
+            all_at(e.spec->replaced_where, e.replaced_where);
+            all_at(e.spec->replaced_unless, e.replaced_unless);
+            one_at(e.spec->fallback, e.fallback);
+            one_at(e.spec->bound, e.bound);
+            one_at(e.spec->replaced_by, e.replaced_by);
+            one_at(e.spec->changed, e.changed);
             if (!e.spec->target.empty() && std::string_view(e.spec->unit) != (*this)[e.needs[0]].spec->unit)
                 throw std::logic_error(std::string(e.name) + " has another unit than " + std::string(e.spec->target));
         }

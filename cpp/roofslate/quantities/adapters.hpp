@@ -26,38 +26,38 @@ namespace roofslate::quantities
             if (n > whole)
                 add(whole + 1, n - whole);
             double total = 0, by_log = 0;
-            for (std::size_t k = 0; k < size; ++k)
+            for (std::size_t k = 0; k < size_; ++k)
             {
-                share[k] = exp(-s * position[k]);
-                total += weight[k] * share[k];
-                by_log += weight[k] * share[k] * position[k];
+                share_[k] = exp(-s * position_[k]);
+                total += weight_[k] * share_[k];
+                by_log += weight_[k] * share_[k] * position_[k];
             }
-            for (std::size_t k = 0; k < size; ++k)
-                share[k] /= total;
-            mean_log = by_log / total;
+            for (std::size_t k = 0; k < size_; ++k)
+                share_[k] /= total;
+            mean_log_ = by_log / total;
         }
 
         // Sum over items of f(share, derivative of the share by the exponent).
         template <class F> double sum(const F& f) const
         {
             double total = 0;
-            for (std::size_t k = 0; k < size; ++k)
-                total += weight[k] * f(share[k], share[k] * (mean_log - position[k]));
+            for (std::size_t k = 0; k < size_; ++k)
+                total += weight_[k] * f(share_[k], share_[k] * (mean_log_ - position_[k]));
             return total;
         }
 
     private:
         static constexpr std::size_t most = 1024;
-        std::array<double, most> position{}, weight{}, share{}; // position: the logarithm of an item's number
-        std::size_t size = 0;
-        double mean_log = 0;
+        std::array<double, most> position_{}, weight_{}, share_{}; // position: the logarithm of an item's number
+        std::size_t size_ = 0;
+        double mean_log_ = 0;
 
         void add(double item, double times)
         {
-            if (size < most)
+            if (size_ < most)
             {
-                position[size] = log(item);
-                weight[size++] = times;
+                position_[size_] = log(item);
+                weight_[size_++] = times;
             }
         }
         void add_stretches(double first, double last)
