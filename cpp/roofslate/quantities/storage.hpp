@@ -2,6 +2,7 @@
 // memory.
 #pragma once
 #include "roofslate/quantities/energy.hpp"
+#include "roofslate/quantities/training_run.hpp"
 
 namespace roofslate::quantities
 {
@@ -13,15 +14,59 @@ namespace roofslate::quantities
 
     // --- compute it again ---
 
+    struct recompute_attention_flops
+    {
+        static constexpr Spec spec = Spec(
+            "f_{ar}",
+            "FLOP/token",
+            "attention FLOPs per recomputed token, causal mean over the context",
+            "R6.8, R6.11");
+        template <class T>
+        static constexpr T formula(
+            in<flops_per_parameter_token, T> two,
+            in<flops_per_head_element, T> two_a,
+            in<attention_heads, T> n_h,
+            in<head_size, T> d_h,
+            in<latent_rotary_size, T> d_r,
+            in<context_length, T> L,
+            in<global_attention_layers, T> n_g,
+            in<selected_tokens, T> K,
+            in<windowed_attention_layers, T> n_w,
+            in<attention_window, T> w)
+        {
+            // The forward pass of training. An empty context has no mean.
+            const T forward = attention_training_flops::formula<T>(
+                as<training_flops_per_parameter>(two),
+                two,
+                two_a,
+                n_h,
+                d_h,
+                d_r,
+                as<attention_mask>(T(0.0)),
+                as<sequence_length>(L),
+                n_g,
+                as<multi_token_prediction_layers>(T(0.0)),
+                K,
+                n_w,
+                w);
+            return select(L == T(0.0), T(0.0), forward);
+        }
+    };
     struct recompute_chip_time
     {
-        static constexpr Spec spec =
-            Spec("2 N_a/F", "chip*s/token", "chips times the time for which they compute the cache of a token", "R6.8");
+        static constexpr Spec spec = Spec(
+            "t_r",
+            "chip*s/token",
+            "chip time to recompute a token's KV cache, attention if arithmetic is full",
+            "R6.8");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return f / (F * eta); }
+            in<compute_efficiency, T> eta,
+            in<arithmetic, T> counted,
+            in<recompute_attention_flops, T> f_a,
+            in<attention_product_flops, T> F_a)
+        { return choose(counted, f / (F * eta), f / (F * eta) + f_a / (F_a * eta)); }
     };
     struct recompute_cost
     {
@@ -220,6 +265,7 @@ namespace roofslate::quantities
 
     using storage = list<
         hold_time,
+        recompute_attention_flops,
         recompute_chip_time,
         recompute_cost,
         hbm_rent,
