@@ -23,7 +23,6 @@ namespace roofslate::quantities
             "R6.8, R6.11");
         template <class T>
         static constexpr T formula(
-            in<flops_per_parameter_token, T> two,
             in<flops_per_head_element, T> two_a,
             in<attention_heads, T> n_h,
             in<head_size, T> d_h,
@@ -34,22 +33,12 @@ namespace roofslate::quantities
             in<windowed_attention_layers, T> n_w,
             in<attention_window, T> w)
         {
-            // The forward pass of training. An empty context has no mean.
-            const T forward = attention_training_flops::formula<T>(
-                as<training_flops_per_parameter>(two),
-                two,
-                two_a,
-                n_h,
-                d_h,
-                d_r,
-                as<attention_mask>(T(0.0)),
-                as<sequence_length>(L),
-                n_g,
-                as<multi_token_prediction_layers>(T(0.0)),
-                K,
-                n_w,
-                w);
-            return select(L == T(0.0), T(0.0), forward);
+            const auto causal = as<attention_mask>(T(0.0));
+            const auto sequence = as<sequence_length>(L);
+            const T whole = n_g * tokens_met<T>(causal, sequence, min(L, K));
+            const T windowed = tokens_met<T>(causal, sequence, min(L, w));
+            const T forward = attention_of_sequence<T>(T(1.0), two_a, n_h, d_h, d_r, whole, n_w, windowed);
+            return select(L == T(0.0), T(0.0), forward);  // an empty context has no mean
         }
     };
     struct recompute_chip_time

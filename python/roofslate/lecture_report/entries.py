@@ -178,14 +178,14 @@ def _computed_with(call: Mapping[str, Any], inputs: Mapping[str, Any]) -> float:
     presets = [find_preset(keyword, x) for keyword, x in inputs.items() if keyword in PRESETS]
     supplied = {name for preset in presets for name in preset.values} | inputs.keys()
     stored = {name: x for name, x in call["inputs"].items() if name not in supplied}
-    while True:
-        try:
-            return compute({**call, "inputs": {**stored, **inputs}})
-        except IneffectiveInput as error:
-            blocked = re.match(r"'(\w+)' has no effect", str(error))
-            if blocked is None or blocked[1] not in stored:
-                raise
-            del stored[blocked[1]]
+    try:
+        return compute({**call, "inputs": {**stored, **inputs}})
+    except IneffectiveInput as error:
+        blocked = re.match(r"'(\w+)' has no effect", str(error))
+        if blocked is None or blocked[1] not in stored:
+            raise
+    del stored[blocked[1]]
+    return _computed_with({**call, "inputs": stored}, inputs)
 
 
 def _acting(call: Mapping[str, Any], inputs: Mapping[str, Any], value: float) -> set[str]:

@@ -56,7 +56,7 @@ def _coverage_vs_batch(**inputs: Any) -> pd.DataFrame:
     subject="Experts and weights read by batch size",
     paragraph=(
         "A lone sequence touches a share of {first_coverage:2} of the routed experts and reads {first_read_share:2} of "
-        "all weights. Half of the experts are touched from {half_batch:2} sequences on, nine of ten from {most_batch:2}. "
+        "all weights. Half of the experts are touched by {half_batch:2} sequences, nine of ten by {most_batch:2}. "
         "Below that a pass is faster than the latency floor, which reads everything."
     ),
     inputs=("expert_reads", "model"),

@@ -76,7 +76,7 @@ def _cache_techniques(*, model: str = _BASE, **inputs: Any) -> pd.DataFrame:
     paragraph=(
         "Each technique is a variant of Llama-3.1-70B at 128k tokens. The plain cache costs {plain_cost:3} and "
         "lets {plain_fit:2} sequences fit; the best costs {lowest_cost:3}, and {most_fit:4} fit. Less to read moves "
-        "the balance context and the cost, less to store moves what fits: sharing a cache between layers does the second "
+        "the balance context and the cost, less to store moves what fits. Layers that share a cache do the second "
         "alone, selecting tokens the first."
     ),
     inputs=("model", "hardware", "prices", "context_length", "batch_size"),
