@@ -258,7 +258,7 @@ def test_no_formula_contains_that_of_another_quantity() -> None:
         ("hbm_capacity * chips", "replica_hbm_capacity"),
         ("deployed_weight_bytes * 2 / (stage_bandwidth + stage_bandwidth)", "latency_floor"),
         ("kv_bytes + kv_fetch_time + weight_fetch_time", "memory_time"),
-        ("chip_price / (peak_flops * compute_efficiency) * flops_per_token * 7", "recompute_cost"),
+        ("7 / tier_bandwidth * tier_price", "tier_retrieve_price"),
         ("2 * arrival_rate * fixed_pass_time / (1 - pass_time_per_sequence * arrival_rate)", "idle_dispatch_period"),
     ],
 )

@@ -2,7 +2,6 @@
 // memory.
 #pragma once
 #include "roofslate/quantities/energy.hpp"
-#include "roofslate/quantities/training_run.hpp"
 
 namespace roofslate::quantities
 {
@@ -31,12 +30,10 @@ namespace roofslate::quantities
             in<global_attention_layers, T> n_g,
             in<selected_tokens, T> K,
             in<windowed_attention_layers, T> n_w,
-            in<attention_window, T> w)
+            in<windowed_tokens, T> seen)
         {
-            const auto causal = as<attention_mask>(T(0.0));
-            const auto sequence = as<sequence_length>(L);
-            const T whole = n_g * tokens_met<T>(causal, sequence, min(L, K));
-            const T windowed = tokens_met<T>(causal, sequence, min(L, w));
+            const T whole = n_g * causal_mean<T>(L, min(L, K));
+            const T windowed = causal_mean<T>(L, seen);
             const T forward = attention_of_sequence<T>(T(1.0), two_a, n_h, d_h, d_r, whole, n_w, windowed);
             return select(L == T(0.0), T(0.0), forward);  // an empty context has no mean
         }

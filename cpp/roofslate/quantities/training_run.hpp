@@ -103,18 +103,7 @@ namespace roofslate::quantities
     };
     // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
     template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
-    { return choose(mask, m * (1.0 - m / L / 2.0), m); }
-    // Attention of a token, so many times its forward pass.
-    template <class T> constexpr T attention_of_sequence(
-        const T& passes,
-        in<flops_per_head_element, T> two_a,
-        in<attention_heads, T> n_h,
-        in<head_size, T> d_h,
-        in<latent_rotary_size, T> d_r,
-        const T& whole,
-        in<windowed_attention_layers, T> n_w,
-        const T& windowed)
-    { return passes * (two_a * (n_h * (2.0 * d_h - d_r))) * (whole + n_w * windowed); }
+    { return choose(mask, causal_mean<T>(L, m), m); }
     struct attention_training_flops
     {
         static constexpr Spec spec = Spec(

@@ -108,7 +108,8 @@ def _register(
     import pandas as pd
 
     check_inputs(inputs)
-    records, changing = [], set()
+    records: list[dict[str, Any]] = []
+    changing: set[str] = set()
     for row in rows:
         record = {index: row["id"], **{name: _cell(row[name]) for name in columns}}
         texts, values = computed(row["computed"])

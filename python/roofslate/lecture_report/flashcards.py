@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Flashcards", "cards_that_hold", "flashcards"]
 
 
-class Flashcards(pd.DataFrame):  # type: ignore[misc]
+class Flashcards(pd.DataFrame):
     """Flashcards as a table that grades guesses.
 
     A `pandas.DataFrame` with index `card` and columns `question`, `answer`, `computed`, `values`, `source`.

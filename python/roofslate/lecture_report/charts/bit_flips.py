@@ -62,6 +62,8 @@ def avalanche(ax: Axes, table: pd.DataFrame) -> None:
     -------
     matplotlib.axes.Axes
     """
+    from matplotlib.ticker import MaxNLocator
+
     rounds = table.index.to_numpy(dtype=float)
     cipher, network = style.PALETTE[0], style.PALETTE[1]
     ax.fill_between(rounds, table["least"], table["most"], color=cipher, alpha=0.15, linewidth=0)
@@ -74,7 +76,7 @@ def avalanche(ax: Axes, table: pd.DataFrame) -> None:
         (float(rounds[-1]), float(table["network_flipped"].iloc[-1]), "network (signs)", network),
     ]
     ax.annotate("a half", (rounds[0], 0.5), xytext=(4, 3), textcoords="offset points", fontsize=9, color=style.NOTE)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     style.label_ends(ax, ends)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
     style.end_ticks(ax.xaxis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
-from roofslate.plotting.chart import chart, dataset, datasets, filled, number, tabulated
+from roofslate.plotting.chart import chart, dataset, datasets, filled, number, record, tabulated
 from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["dispatch_vs_rate", "waiting_vs_load"]
 
 _TRAINS = 300
+_THRESHOLD = 300
 _SIMULATED_POINTS = 19
 _POLICIES = {
     "interval_mean_latency": "every interval",
@@ -29,7 +30,7 @@ def _dispatch_vs_rate(
     fixed_pass_time: Any = 0.014,
     pass_time_per_sequence: Any = 3e-6,
     batch_slots: float = 2000.0,
-    threshold: int = 300,
+    threshold: int | None = None,
     timeout: float = 0.03,
     seed: int = 1,
 ) -> pd.DataFrame:
@@ -37,6 +38,9 @@ def _dispatch_vs_rate(
     import pandas as pd
 
     slots = number("batch_slots", batch_slots=batch_slots)
+    if threshold is None:
+        threshold = int(min(_THRESHOLD, slots))
+        record({"threshold": threshold})
     period = number("batch_interval", batch_interval=batch_interval)
     passes = {
         name: number(name, **{name: x})
@@ -116,7 +120,8 @@ def dispatch_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
     batch_slots : float, optional
         Sequences that a pass has room for.
     threshold, timeout : int and float, optional
-        A pass departs when so many wait, or the first of them for so long in seconds; simulated.
+        A pass departs when so many wait, or the first of them for so long in seconds; simulated. The threshold is 300
+        unless given, or the slots if they are fewer.
     seed : int, optional
         Of the simulated arrivals.
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["coverage_vs_batch", "energy_vs_batch", "speculation_vs_batch"]
 
-Points = "npt.NDArray[np.float64]"
 _SHARES = {"half_batch": 0.5, "most_batch": 0.9}
 
 
@@ -24,7 +23,7 @@ def _batches(inputs: dict[str, Any], most: float) -> Any:
     return inputs.pop("batch_size", None) if "batch_size" in inputs else np.geomspace(1, most, 141)
 
 
-def _reaches(points: Points, rising: Points, level: float) -> float:
+def _reaches(points: Any, rising: Any, level: float) -> float:
     """Find the point at which a rising row reaches a level, between its points on a logarithmic axis; inf if never."""
     import numpy as np
 
