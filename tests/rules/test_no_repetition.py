@@ -409,6 +409,10 @@ ALLOWED = {
         "lecture_report/charts/service.py",
         "table['arrival_rate'].sum() * answer",
     ): "a day's tokens, summed over its hours",
+    (
+        "lecture_report/charts/small_batches.py",
+        "read['fetched_weight_bytes'] / read['model_bytes']",
+    ): "weights read, drawn on an axis of shares",
     ("lecture_report/charts/pools.py", "slope * slots"): _LINE,
     ("lecture_report/charts/pools.py", "base + slope * slots"): _LINE,
     ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
+from roofslate.errors import ValueRangeError
+from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import Settled
 from roofslate.plotting.chart import chart, dataset, datasets, filled, number, record, tabulated
 from roofslate.simulation import schedules
 
@@ -46,31 +49,38 @@ def _dispatch_vs_rate(
         name: number(name, **{name: x})
         for name, x in (("fixed_pass_time", fixed_pass_time), ("pass_time_per_sequence", pass_time_per_sequence))
     }
-    # The rate at which a full pass just keeps up, under either policy.
-    most = min(slots / period, slots / (passes["fixed_pass_time"] + slots * passes["pass_time_per_sequence"]))
+    most = number("slot_rate", batch_slots=slots, slot_time=period)
     rates = np.geomspace(most / 1000, most, 4 * (_SIMULATED_POINTS - 1) + 1)
+    idle = dataset(["idle_dispatch_time"], arrival_rate=rates, **passes)
+    batch: Any = evaluate("idle_dispatch_batch", Settled(passes), arrival_rate=rates)
+    fits = batch.to_numpy() <= slots * (1 + 1e-9)
     table = pd.DataFrame(index=pd.Index(rates, name="arrival_rate"))
     table["interval_mean_latency"] = number("interval_mean_latency", batch_interval=period)
-    idle = dataset(["idle_dispatch_time"], arrival_rate=rates, **passes)["idle_dispatch_time"]
-    table["idle_dispatch_time"] = idle.to_numpy()
+    table["idle_dispatch_time"] = np.where(fits, idle["idle_dispatch_time"].to_numpy(), np.nan)
     table["threshold_time"] = np.nan
-    for rate in rates[::4]:
+    for rate in rates[fits][::4]:
         # the most is left out: its line grows without end
         runs = schedules.train(
             batch_slots=slots,
             seed=seed,
             trains=_TRAINS,
             policy="threshold",
-            arrival_rate=min(rate, 0.97 * most),
+            arrival_rate=min(rate, 0.97 * rates[fits][-1]),
             threshold=threshold,
             timeout=timeout,
             **passes,
         )
         table.loc[rate, "threshold_time"] = (runs["mean_time"] * runs["boarded"]).sum() / runs["boarded"].sum()
+    busiest = table["idle_dispatch_time"].dropna()
+    if busiest.empty:
+        raise ValueRangeError(
+            f"fixed_pass_time={fixed_pass_time!r} and pass_time_per_sequence={pass_time_per_sequence!r} keep up with "
+            f"no rate from {rates[0]:.3g} to {rates[-1]:.3g} requests per second: expected shorter passes or more slots"
+        )
     marks = {
         "batch_slots": slots,
         "quiet_idle_time": float(table["idle_dispatch_time"].iloc[0]),
-        "busy_idle_time": float(table["idle_dispatch_time"].iloc[-1]),
+        "busy_idle_time": float(busiest.iloc[-1]),
         "interval_time": float(table["interval_mean_latency"].iloc[0]),
         "quiet_threshold_time": float(table["threshold_time"].iloc[0]),
     }
