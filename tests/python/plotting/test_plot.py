@@ -181,7 +181,7 @@ def test_what_is_infinite_or_undefined_is_told_in_words_alone() -> None:
     line = rs.evaluate("pass_time", batch_size=BATCH, context_length=["1k", "8k"], **SCENE) * np.nan
     ax = rs.plot(line)
     ax.figure.canvas.draw()
-    assert words(ax) == ["context length (tokens)"]  # no end to be labelled
+    assert not words(ax)  # no end to be labelled
 
 
 def test_names_across_are_marked_points() -> None:
