@@ -34,7 +34,7 @@ def _avalanche(*, rounds: int = 12, samples: int = 200, width: int = 64, seed: i
 @chart(
     "C50",
     _avalanche,
-    title="Flipped bits by round, cipher and reversible network",
+    title="Flipped bits by round, twelve rounds of a cipher and a network",
     subject="Flipped bits by round, cipher and reversible network",
     paragraph=(
         "One flipped input bit, and the share of the output that flips with it. One round of the cipher passes it on "

@@ -71,7 +71,7 @@ def _cache_techniques(*, model: str = _BASE, **inputs: Any) -> pd.DataFrame:
 @chart(
     "C49",
     _cache_techniques,
-    title="Balance context, cost, and capacity by cache technique",
+    title="Cost and capacity by cache technique, Llama-3.1-70B at 128k",
     subject="Balance context, cost, and capacity by cache technique",
     paragraph=(
         "Each technique is a variant of Llama-3.1-70B at 128k tokens. The plain cache costs {plain_cost:3} and "
