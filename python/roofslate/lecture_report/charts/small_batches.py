@@ -9,6 +9,8 @@ from roofslate.errors import AxisError
 from roofslate.plotting.chart import chart, dataset, filled, numbers, tabulated
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -30,6 +32,20 @@ def _reaches(points: Any, rising: Any, level: float) -> float:
     if rising[-1] < level:
         return float("inf")
     return float(np.exp(np.interp(level, rising, np.log(points))))
+
+
+def _family(
+    ax: Axes, values: pd.Series[float], level: str, name: Callable[[float], str]
+) -> list[tuple[float, float, str, str]]:
+    """Draw a line against the batch for each value of a level; return the ends to label."""
+    cases = values.index.unique(level).to_numpy(dtype=float)
+    ends = []
+    for case, look in zip(cases, style.styles(len(cases)), strict=True):
+        row = values.xs(case, level=level)
+        line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 1.9}
+        ax.plot(row.index.to_numpy(dtype=float), row.to_numpy(), label=name(case), **line)
+        ends.append((float(row.index[-1]), float(row.iloc[-1]), name(case), look["color"]))
+    return ends
 
 
 def _coverage_vs_batch(**inputs: Any) -> pd.DataFrame:
@@ -166,16 +182,10 @@ def speculation_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     -------
     matplotlib.axes.Axes
     """
-    lengths = table.index.unique("draft_length").to_numpy(dtype=float)
     batches = table.index.unique("batch_size").to_numpy(dtype=float)
     ax.set(xscale="log", xlim=(batches[0], batches[-1]), xlabel=style.BATCH, ylabel="speed relative to no draft")
     ax.plot(batches[[0, -1]], [1, 1], color=style.NOTE, linewidth=0.9, linestyle="-", label="no draft")
-    ends = []
-    for length, look in zip(lengths, style.styles(len(lengths)), strict=True):
-        y = table.xs(length, level="draft_length")["speedup"].to_numpy()
-        line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 1.9}
-        ax.plot(batches, y, label=f"speedup_{length:.0f}", **line)
-        ends.append((float(batches[-1]), float(y[-1]), f"{length:.0f} drafted", look["color"]))
+    ends = _family(ax, table["speedup"], "draft_length", lambda length: f"{length:.0f} drafted")
     ax.set_ylim(0, 1.08 * float(table["speedup"].max()))
     style.label_ends(ax, ends)
     style.scale_ticks(ax.xaxis, "sequence")
@@ -212,8 +222,7 @@ def _energy_vs_batch(**inputs: Any) -> pd.DataFrame:
     subject="Energy per token by batch size",
     paragraph=(
         "The rack draws its power whatever it makes. A lone sequence takes {first_energy:2} for a token, a full pass "
-        "{least_energy:2}. A long context keeps the energy up, since its "
-        "cache is read for every token."
+        "{least_energy:2}. A long context keeps the energy up, since its cache is read for every token."
     ),
     inputs=("replica_power", "power_usage_effectiveness", "electricity_price"),
     chapter=7,
@@ -239,16 +248,14 @@ def energy_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     marks = table.attrs["marks"]
-    contexts = table.index.unique("context_length").to_numpy(dtype=float)
     batches = table.index.unique("batch_size").to_numpy(dtype=float)
     ax.set(xscale="log", yscale="log", xlim=(batches[0], batches[-1]), xlabel=style.BATCH, ylabel="energy per token")
-    ends = []
-    for context, look in zip(contexts, style.styles(len(contexts)), strict=True):
-        y = table.xs(context, level="context_length")["energy_per_token"].to_numpy()
-        line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 1.9}
-        ax.plot(batches, y, label=f"energy_{context:.0f}", **line)
-        label = f"{style.text_of(context, 'token/sequence')} context"
-        ends.append((float(batches[-1]), float(y[-1]), label, look["color"]))
+    ends = _family(
+        ax,
+        table["energy_per_token"],
+        "context_length",
+        lambda context: f"{style.text_of(context, 'token/sequence')} context",
+    )
     least = marks["least_energy"]
     words = f"least: {style.text_of(least, 'J/token')}"
     if "lowest_cost" in marks:
