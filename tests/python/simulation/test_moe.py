@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ def test_each_copy_is_processed_or_counted_as_dropped(
     load = moe.load(output)
     assert load["routed"].sum() == tokens * copies
     assert (load["processed"] + load["dropped"] == load["routed"]).all()
-    capacity = tokens * copies if output.capacity is None else output.capacity
+    capacity = tokens * copies if factor is None else math.ceil(factor * tokens * copies / experts)
+    assert output.capacity == (None if factor is None else capacity)
     assert (load["processed"] == np.minimum(load["routed"], capacity)).all()
 
 
@@ -120,6 +122,14 @@ def test_the_load_is_that_of_the_registry(chips: int, skew: float) -> None:
     assert means["imbalance"] == pytest.approx(means["expected_imbalance"], rel=0.12 if chips == 64 else 0.06)
     even = moe.imbalance(tokens=2048, chips=chips, router_skew=0, layers=2, hidden_size=16, seed=1).mean()
     assert even["popularity_cv"] < means["popularity_cv"]
+
+
+def test_popularity_is_told_apart_from_chance() -> None:
+    """Few tokens load experts unevenly by chance, too: the popularity is what many tokens show."""
+    few, many = (moe.imbalance(tokens=tokens, layers=24, seed=2)["popularity_cv"].mean() for tokens in (256, 8192))
+    assert few == pytest.approx(many, rel=0.06)
+    uneven = moe.imbalance(tokens=256, layers=24, seed=2)["imbalance"].mean()
+    assert uneven > moe.imbalance(tokens=8192, layers=24, seed=2)["imbalance"].mean()
 
 
 def test_mistakes_are_named() -> None:
