@@ -15,12 +15,13 @@ from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
 from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
 from roofslate.grid.layout_rules import may_train, takes_layout
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, priced_chip_trouble, warn_of_price
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Definition, current, entries, kept_by_registry, lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +64,7 @@ def value(
     >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     0.024
     """
-    if scenario is not None:
+    if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
     if known and units is None:
@@ -225,8 +226,8 @@ def _has_effect(
         stand_in = decided.get(name)
         grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
-        if not grid.quiet:
-            check_priced_chip(grid)
+        if not grid.quiet and priced_chip_trouble(grid):  # the full reading warns of it
+            return False
         _, found = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False

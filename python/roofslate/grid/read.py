@@ -23,8 +23,8 @@ from roofslate.grid.align import align_array, align_series
 from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.grid.layout import complete_layout
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_other_chip, warn_of_price
+from roofslate.presets.lookup import PRESETS, dated, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
 from roofslate.registry.values import (
@@ -40,6 +40,7 @@ from roofslate.registry.values import (
     number,
     numbers,
 )
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,8 +63,19 @@ class Settled(WithScenario):
     quiet = True
 
 
-def with_scenario(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> dict[str, Any]:
-    """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member."""
+def with_scenario(
+    scenario: Mapping[str, Any] | None, keywords: dict[str, Any], *, day_acts: bool = False
+) -> dict[str, Any]:
+    """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member.
+
+    Prices are those of the day that ``as_of`` asks for. With `day_acts` the day stays, for what else the call prices.
+    """
+    inputs = _completed(scenario, keywords)
+    return dated(inputs, acts=day_acts) if DAY in inputs else inputs
+
+
+def _completed(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a call, and the members of its scenario that they do not give."""
     if scenario is None:
         return keywords
     if not isinstance(scenario, Mapping):
@@ -100,6 +112,8 @@ def read_grid(
     it exceeds nothing, and nothing exceeds it.
     """
     grid = Grid()
+    if DAY in keywords:
+        keywords = dated(changed(keywords, {}))
     if isinstance(keywords, WithScenario):
         grid.members, grid.exempt, grid.quiet = keywords.members, keywords.exempt, keywords.quiet
     if sought is not None:
@@ -124,7 +138,7 @@ def read_grid(
     check_bounds(grid, sought)
     check_load(grid, sought)
     if not grid.quiet:
-        check_priced_chip(grid)
+        warn_of_other_chip(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
         warn_of_price(keywords, float(np.max(price.values)))
