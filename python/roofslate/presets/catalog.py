@@ -225,8 +225,8 @@ class Catalog(Mapping[str, Preset]):
         Examples
         --------
         >>> import roofslate as rs
-        >>> [name for name in rs.api_prices.on("2026-03-12") if "4.6" in name]
-        ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6']
+        >>> [name for name in rs.api_prices.on("2026-03-12") if name.startswith("Claude") and "4.6" in name]
+        ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6 until 2026-03-12']
         """
         day = day_of(date)
         presets = _library.shelf(self._section).presets

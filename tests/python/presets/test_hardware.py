@@ -174,6 +174,13 @@ def test_systems_are_chips_and_how_many(name: str) -> None:
     assert capacity == chips * alone["hbm_capacity"].value
 
 
+def test_a_system_sums_up_to_its_published_totals() -> None:
+    total = {name: rs.value(name, hardware="CloudMatrix 384") for name in ("replica_hbm_capacity", "chips")}
+    assert total["replica_hbm_capacity"] == pytest.approx(49.2e12, rel=0.01)
+    assert total["chips"] * float(rs.hardware["CloudMatrix 384"]["peak_flops_bf16"]) == pytest.approx(3e17, rel=0.01)
+    assert total["chips"] * float(rs.hardware["CloudMatrix 384"]["hbm_bandwidth"]) == pytest.approx(1.229e15, rel=0.01)
+
+
 VENDORS = {"NVIDIA", "AMD", "Google", "AWS", "Intel", "Microsoft", "Huawei", "Groq", "Cerebras"}
 
 
