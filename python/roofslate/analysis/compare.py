@@ -274,8 +274,8 @@ def _of_their_days(
     priced = []
     for side, given in (("a", a), ("b", b)):
         with _named(side):
-            whole = {**moved, **given}
-            priced.append(dated(whole) if DAY in whole else whole)
+            inputs = {**moved, **given}
+            priced.append(dated(inputs) if DAY in inputs else inputs)
     return priced[0], priced[1], {keyword: x for keyword, x in shared.items() if keyword not in moved}
 
 
