@@ -1,0 +1,116 @@
+"""Chapter 2: which limit of a rack binds, by the chips in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roofslate.display import style
+from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
+from roofslate.presets.catalog import hardware
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["rack_limits"]
+
+_BLACKWELL = "GB200 NVL72"
+_FLOOR = 1600.0  # kg, an example: what stands on it is the site's
+_OF_RACK = (
+    "scale_up_domain", "cables_per_chip", "rack_power", "rack_fixed_power", "rack_power_per_chip",
+    "liquid_cooled_share", "liquid_cooling", "air_cooling", "chips_per_tray", "tray_weight", "rack_fixed_weight",
+)  # fmt: skip
+# What each limit bounds: the use of it, and the chips that it allows.
+_LIMITS = {
+    "cables": ("cable_density", "cable_limited_domain"),
+    "power": ("rack_power_utilization", "power_limited_domain"),
+    "cooling": ("rack_cooling_utilization", "cooling_limited_domain"),
+    "weight": ("rack_weight_utilization", "weight_limited_domain"),
+}
+
+
+def _rack_limits(*, scale_up_domain: Any = None, **inputs: Any) -> pd.DataFrame:
+    import numpy as np
+
+    blackwell = hardware[_BLACKWELL]
+    rack = {name: blackwell[name] for name in _OF_RACK}
+    inputs = filled(inputs, {"": {**rack, "rack_weight_limit": _FLOOR}}, scenario=f"{_BLACKWELL}, a floor for 1.6 t")
+    chips = inputs.pop("scale_up_domain", None)
+    if chips is None:
+        chips = number("scale_up_domain", **inputs)
+    if "cable_limit" not in inputs and "cable_channel_width" not in inputs:
+        inputs["cable_limit"] = 2 * number("rack_cables", **{**inputs, "scale_up_domain": chips})  # room for as many
+    marks = {domain: number(domain, **inputs) for _, domain in _LIMITS.values()}
+    marks["largest_scale_up_domain"] = number("largest_scale_up_domain", **inputs)
+    limit = float(number("scale_up_limit", **inputs))
+    if scale_up_domain is None:
+        scale_up_domain = np.union1d(np.linspace(0, 2, 41)[1:] * chips, [chips])
+    uses = dataset([use for use, _ in _LIMITS.values()], **{**inputs, "scale_up_domain": scale_up_domain})
+    table = tabulated(uses.broadcast_like(uses["cable_density"]), "scale_up_domain", "rack_limits", **marks)
+    table.attrs["marks"] |= {"limit": limit, "rack": float(chips)}
+    table.attrs["units"] |= {"limit": "1", "rack": "chip"}
+    return table
+
+
+@chart(
+    "C44",
+    _rack_limits,
+    title="Power and heat stop this rack before its cables do",
+    subject="Limits of a rack by scale-up domain",
+    paragraph=(
+        "Cables are one limit of a rack among four. Its supply feeds {power_limited_domain} chips, its cooling keeps up "
+        "with {cooling_limited_domain}, the floor bears {weight_limited_domain}, and cables of "
+        "{cable_limited_domain} find room. The least of them, {largest_scale_up_domain} chips, is the largest "
+        "scale-up domain."
+    ),
+    inputs=(*_OF_RACK, "rack_weight_limit", "cable_limit"),
+    chapter=2,
+    size=(6.6, 4.0),
+)
+def rack_limits(ax: Axes, table: pd.DataFrame) -> None:
+    """Use of a rack's room for cables, power supply, cooling and floor, by the chips in it.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a figure of its own otherwise.
+    scale_up_domain : array_like, optional
+        The axis.
+    **inputs
+        `hardware`, or its numbers; `rack_weight_limit`; `cable_limit`, by default twice what the rack needs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks = table.attrs["marks"]
+    chips = table.index.to_numpy(dtype=float)
+    right, most = float(chips[-1]), marks["largest_scale_up_domain"]
+    ends = []
+    for (word, (use, _)), look in zip(_LIMITS.items(), style.styles(len(_LIMITS)), strict=True):
+        share = table[use].to_numpy(dtype=float)
+        if not share.any():
+            continue  # without limit
+        plain = {name: x for name, x in look.items() if name not in ("marker", "markersize")}
+        ax.plot(chips, share, label=use, **plain)
+        ends.append((right, float(share[-1]), word, look["color"]))
+    ax.axhline(1, label="limit", color=style.INK, linewidth=1, linestyle=(0, (5, 2)))
+    ax.set(xlim=(0, right), ylim=(0, None), xlabel="chips of the rack", ylabel="use of the limit")
+    if most < right:
+        ax.axvspan(
+            most, right, facecolor="none", edgecolor="#C9C9C9", hatch="///", linewidth=0, gid="no room", zorder=0
+        )
+        ax.plot(most, 1, "o", color=style.INK, markersize=7, label="largest_scale_up_domain", zorder=4)
+        ax.annotate(
+            f"{list(_LIMITS)[int(marks['limit'])]} {'binds' if most else 'binds at once'}: {most:,.0f} chips",
+            (most, 1),
+            xytext=(-8, 6),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=9,
+            color=style.INK,
+            bbox=style.HALO,
+        )
+    style.label_ends(ax, ends)
+    style.scale_ticks(ax.xaxis, "chip")
