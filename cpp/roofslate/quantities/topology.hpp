@@ -60,69 +60,170 @@ namespace roofslate::quantities
     };
     struct torus_length
     {
-        static constexpr Spec spec = Spec("n_1", "chip", "chips along the first axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("n_1", "1", "chips along the first axis of a torus", "R2.6").range(1);
         template <class T> static constexpr T formula(in<domain_chips, T> G, in<torus_dimensions, T> d)
-        { return G * pow(count(G), 1.0 / d - 1.0); }
+        { return pow(count(G), 1.0 / d); }
     };
     struct torus_width
     {
-        static constexpr Spec spec = Spec("n_2", "chip", "chips along the second axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("n_2", "1", "chips along the second axis of a torus", "R2.6").range(1);
         template <class T>
         static constexpr T formula(in<domain_chips, T> G, in<torus_dimensions, T> d, in<torus_length, T> x)
         {
-            const T each = G / count(G); // one chip
-            const T further = max(count(G) / count(x), 1.0);
-            return each * select(d > T(2.0), sqrt(further), select(d > T(1.0), further, T(1.0)));
+            const T further = max(count(G) / x, 1.0);
+            return select(d > T(2.0), sqrt(further), select(d > T(1.0), further, T(1.0)));
         }
     };
     struct torus_height
     {
-        static constexpr Spec spec = Spec("n_3", "chip", "chips along the third axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("n_3", "1", "chips along the third axis of a torus", "R2.6").range(1);
         template <class T> static constexpr T formula(
             in<domain_chips, T> G,
             in<torus_dimensions, T> d,
             in<torus_length, T> x,
             in<torus_width, T> y)
-        {
-            const T each = G / count(G);
-            return each * select(d > T(2.0), max(count(G) / (count(x) * count(y)), 1.0), T(1.0));
-        }
+        { return select(d > T(2.0), max(count(G) / (x * y), 1.0), T(1.0)); }
     };
-    // 1 for an odd number of chips. Sides that come of a root are hardly whole, and then even.
-    template <class T> constexpr T odd(const T& n)
+    struct exchange_chips
     {
-        const T nearest = floor(n + 0.5);
-        const T off = max(n - nearest, nearest - n);
-        return select(off <= 1e-9 * n, nearest - 2.0 * floor(nearest / 2.0), T(0.0));
-    }
-    // Mean distance along an axis to one of its n chips, and the load of its busiest link as such a distance. Part of a
-    // side is a line: it has no link from its end to its start, and all that crosses passes through its middle.
-    template <class T> struct Axis
-    {
-        T distance, busiest;
+        static constexpr Spec spec =
+            Spec("G_x", "chip", "chips of an exchange in one scale-up domain", "R2.3").range(1);
+        template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
+        { return min(G_e, G_u); }
     };
-    template <class T> constexpr Axis<T> along_axis(const T& n, const T& side, in<torus_wiring, T> wiring)
+    // A block of chips fills the first axis before the second, and that before the third.
+    struct length_chips
     {
-        const T uneven = odd<T>(n), square = n * n, ring = (square - uneven) / (4.0 * n);
-        const auto open = n < side * (1.0 - 1e-9) || is<torus_wiring>(wiring, "mesh");
-        return {select(open, (square - 1.0) / (3.0 * n), ring), select(open, (square - uneven) / (2.0 * n), ring)};
-    }
-    // Of a block of n chips that fills the first axis before the second, and that before the third.
-    template <class T> constexpr Axis<T> torus_exchange(
+        static constexpr Spec spec =
+            Spec("g_1", "1", "chips of an exchange along the first axis of a torus", "R2.6").range(1);
+        template <class T> static constexpr T formula(in<exchange_chips, T> n, in<torus_length, T> x)
+        { return min(count(n), x); }
+    };
+    struct width_chips
+    {
+        static constexpr Spec spec =
+            Spec("g_2", "1", "chips of an exchange along the second axis of a torus", "R2.6").range(1);
+        template <class T> static constexpr T formula(
+            in<exchange_chips, T> n,
+            in<torus_length, T> x,
+            in<torus_width, T> y)
+        { return min(max(count(n) / x, 1.0), y); }
+    };
+    struct height_chips
+    {
+        static constexpr Spec spec =
+            Spec("g_3", "1", "chips of an exchange along the third axis of a torus", "R2.6").range(1);
+        template <class T> static constexpr T formula(
+            in<exchange_chips, T> n,
+            in<torus_length, T> x,
+            in<torus_width, T> y,
+            in<torus_height, T> z)
+        { return min(max(count(n) / (x * y), 1.0), z); }
+    };
+    // Mean distance to one of n chips in a row, the own one included: of a ring, or of a line, which has no link from
+    // its end to its start. All that crosses a line passes through the link in its middle, whose load is that of a ring
+    // with 2 in place of 4. Sides that come of a root are no odd numbers.
+    template <class T, class Condition> constexpr T axis_hops(
         const T& n,
-        in<torus_length, T> length,
-        in<torus_width, T> width,
-        in<torus_height, T> height,
-        in<torus_wiring, T> wiring)
+        const Condition& part,
+        in<torus_wiring, T> wiring,
+        double of_line)
     {
-        const T x = count(length), y = count(width), z = count(height);
-        const Axis<T> first = along_axis<T>(min(n, x), x, wiring),
-                      second = along_axis<T>(min(max(n / x, 1.0), y), y, wiring),
-                      third = along_axis<T>(min(max(n / (x * y), 1.0), z), z, wiring);
-        return {
-            first.distance + second.distance + third.distance,
-            max(first.busiest, max(second.busiest, third.busiest))};
+        const T above = n - 2.0 * floor(n / 2.0);
+        const T odd = select(max(above - 1.0, 1.0 - above) <= 1e-9, T(1.0), T(0.0));
+        const T line = of_line == 3.0 ? n * n - 1.0 : n * n - odd;
+        return select(part || is<torus_wiring>(wiring, "mesh"), line / (of_line * n), (n * n - odd) / (4.0 * n));
     }
+    struct length_hops
+    {
+        static constexpr Spec spec =
+            Spec(
+                "h_1",
+                "1",
+                "mean hops of an exchange along the first axis of a torus",
+                "Dally and Towles, Interconnection Networks, 2004")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<length_chips, T> n,
+            in<torus_length, T> side,
+            in<torus_wiring, T> wiring)
+        { return axis_hops<T>(n, n < side * (1.0 - 1e-9), wiring, 3.0); }
+    };
+    struct length_load
+    {
+        static constexpr Spec spec =
+            Spec(
+                "l_1",
+                "1",
+                "load of the busiest link along the first axis of a torus, in hops",
+                "Dally and Towles, Interconnection Networks, 2004")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<length_chips, T> n,
+            in<torus_length, T> side,
+            in<torus_wiring, T> wiring)
+        { return axis_hops<T>(n, n < side * (1.0 - 1e-9), wiring, 2.0); }
+    };
+    struct width_hops
+    {
+        static constexpr Spec spec =
+            Spec(
+                "h_2",
+                "1",
+                "mean hops of an exchange along the second axis of a torus",
+                "Dally and Towles, Interconnection Networks, 2004")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<width_chips, T> n,
+            in<torus_width, T> side,
+            in<torus_wiring, T> wiring)
+        { return axis_hops<T>(n, n < side * (1.0 - 1e-9), wiring, 3.0); }
+    };
+    struct width_load
+    {
+        static constexpr Spec spec =
+            Spec(
+                "l_2",
+                "1",
+                "load of the busiest link along the second axis of a torus, in hops",
+                "Dally and Towles, Interconnection Networks, 2004")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<width_chips, T> n,
+            in<torus_width, T> side,
+            in<torus_wiring, T> wiring)
+        { return axis_hops<T>(n, n < side * (1.0 - 1e-9), wiring, 2.0); }
+    };
+    struct height_hops
+    {
+        static constexpr Spec spec =
+            Spec(
+                "h_3",
+                "1",
+                "mean hops of an exchange along the third axis of a torus",
+                "Dally and Towles, Interconnection Networks, 2004")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<height_chips, T> n,
+            in<torus_height, T> side,
+            in<torus_wiring, T> wiring)
+        { return axis_hops<T>(n, n < side * (1.0 - 1e-9), wiring, 3.0); }
+    };
+    struct height_load
+    {
+        static constexpr Spec spec =
+            Spec(
+                "l_3",
+                "1",
+                "load of the busiest link along the third axis of a torus, in hops",
+                "Dally and Towles, Interconnection Networks, 2004")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<height_chips, T> n,
+            in<torus_height, T> side,
+            in<torus_wiring, T> wiring)
+        { return axis_hops<T>(n, n < side * (1.0 - 1e-9), wiring, 2.0); }
+    };
     // Links of a chip that a block of n chips has for a sum along an axis of which it takes a part, or the ring.
     template <class T>
     constexpr T axis_links(const T& n, const T& before, const T& side, in<torus_wiring, T> wiring)
@@ -135,12 +236,11 @@ namespace roofslate::quantities
     }
     template <class T> constexpr T torus_links(
         const T& n,
-        in<torus_length, T> length,
-        in<torus_width, T> width,
-        in<torus_height, T> height,
+        in<torus_length, T> x,
+        in<torus_width, T> y,
+        in<torus_height, T> z,
         in<torus_wiring, T> wiring)
     {
-        const T x = count(length), y = count(width), z = count(height);
         return axis_links<T>(n, T(1.0), x, wiring) + axis_links<T>(n, x, y, wiring)
             + axis_links<T>(n, x * y, z, wiring);
     }
@@ -166,46 +266,134 @@ namespace roofslate::quantities
     struct group_links
     {
         static constexpr Spec spec =
-            Spec("l_A", "1/chip", "links per chip to other boards of its group", "Kim et al., ISCA 2008").range(0);
+            Spec("l_A", "1", "links per chip to other boards of its group", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(in<dragonfly_group, T> A, in<dragonfly_board, T> a)
-        { return (A / a - 1.0) / a; }
+        { return (A / a - 1.0) / count(a); }
     };
     struct global_links
     {
         static constexpr Spec spec =
-            Spec("l_o", "1/chip", "links per chip to other groups", "Kim et al., ISCA 2008").range(0);
+            Spec("l_o", "1", "links per chip to other groups", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(in<scale_up_domain, T> G_u, in<dragonfly_group, T> A)
-        { return (G_u / A - 1.0) / A; }
+        { return (G_u / A - 1.0) / count(A); }
     };
-    // Links of a byte to a chip among n, in the mean, by level. It takes the shortest way with at most one link between
-    // groups, and moves inside a board before, between and after links of the levels above.
-    template <class T> struct Levels
+    // A byte takes the shortest way with at most one link between groups. It moves inside a board before, between and
+    // after the links of the levels above.
+    struct board_exchange_chips
     {
-        T board, group, global;
-        constexpr T sum() const { return board + (group + global); }
+        static constexpr Spec spec =
+            Spec("a_x", "chip", "chips of an exchange on one board of a dragonfly", "Kim et al., ISCA 2008").range(1);
+        template <class T> static constexpr T formula(in<exchange_chips, T> n, in<dragonfly_board, T> a)
+        { return min(n, a); }
     };
-    template <class T> constexpr Levels<T> dragonfly_exchange(
-        const T& n,
-        in<scale_up_domain, T> G_u,
-        in<dragonfly_group, T> group,
-        in<dragonfly_board, T> board,
-        in<global_links, T> l)
+    struct group_exchange_chips
     {
-        const T A = count(group), a = count(board), in_group = min(A, n), on_board = min(a, n), boards = A / a;
-        const T joined = A * count(l) / (count(G_u) / A - 1.0); // links between two groups
-        const T at_end = 1.0 - min(joined / boards, 1.0);       // probability that the link is on another board
-        const T elsewhere = 1.0 - in_group / n;
-        const T across =
-            select(n > A, elsewhere * (1.0 - min(joined / (boards * boards), 1.0) + at_end * at_end), T(0.0));
-        const T between = in_group / n * (1.0 - on_board / in_group) + across;
-        return {(1.0 - 1.0 / on_board) * (1.0 + (between + elsewhere)), between, elsewhere};
-    }
-    // Links of a chip, and those that a block of n chips uses on a level of `parts` parts that it has `used` of.
-    template <class T>
-    constexpr T dragonfly_links(in<dragonfly_board, T> board, in<group_links, T> l_A, in<global_links, T> l_o)
-    { return count(board) - 1.0 + (count(l_A) + count(l_o)); }
-    template <class T> constexpr T part_of_links(const T& links, const T& used, const T& parts)
-    { return links * ((used - 1.0) / (parts - 1.0)); }
+        static constexpr Spec spec =
+            Spec("A_x", "chip", "chips of an exchange in one group of a dragonfly", "Kim et al., ISCA 2008").range(1);
+        template <class T> static constexpr T formula(in<exchange_chips, T> n, in<dragonfly_group, T> A)
+        { return min(n, A); }
+    };
+    struct group_pair_links
+    {
+        static constexpr Spec spec =
+            Spec("l_{AA}", "1", "links between two groups of a dragonfly", "Kim et al., ISCA 2008").range(0);
+        template <class T> static constexpr T formula(
+            in<dragonfly_group, T> A,
+            in<global_links, T> l_o,
+            in<scale_up_domain, T> G_u)
+        { return count(A) * (l_o / (G_u / A - 1.0)); }
+    };
+    struct global_hops
+    {
+        static constexpr Spec spec =
+            Spec(
+                "h_o",
+                "1",
+                "mean links between groups of a dragonfly per byte of an exchange",
+                "Kim et al., ISCA 2008")
+                .range(0);
+        template <class T> static constexpr T formula(in<group_exchange_chips, T> A, in<exchange_chips, T> n)
+        { return 1.0 - A / n; }
+    };
+    struct group_hops
+    {
+        static constexpr Spec spec =
+            Spec(
+                "h_A",
+                "1",
+                "mean links between boards of a dragonfly per byte of an exchange",
+                "Kim et al., ISCA 2008")
+                .range(0);
+        // Of the boards of two groups, so many pairs have a link, and at each end so many boards have none.
+        template <class T> static constexpr T formula(
+            in<exchange_chips, T> n,
+            in<group_exchange_chips, T> A_x,
+            in<board_exchange_chips, T> a_x,
+            in<global_hops, T> h_o,
+            in<dragonfly_group, T> A,
+            in<dragonfly_board, T> a,
+            in<group_pair_links, T> links)
+        {
+            const T boards = A / a, without = 1.0 - min(links / boards, 1.0);
+            const T inside = (A_x - a_x) / n;
+            return select(
+                n > A,
+                inside + h_o * (1.0 - min(links / (boards * boards), 1.0) + without * without),
+                inside);
+        }
+    };
+    struct board_hops
+    {
+        static constexpr Spec spec =
+            Spec("h_a", "1", "mean links inside boards of a dragonfly per byte of an exchange", "Kim et al., ISCA 2008")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<board_exchange_chips, T> a_x,
+            in<group_hops, T> h_A,
+            in<global_hops, T> h_o)
+        { return (1.0 - 1.0 / count(a_x)) * (1.0 + (h_A + h_o)); }
+    };
+    struct dragonfly_links
+    {
+        static constexpr Spec spec =
+            Spec("l", "1", "links of a chip of a dragonfly, on all levels", "Kim et al., ISCA 2008").range(0);
+        template <class T> static constexpr T formula(
+            in<dragonfly_board, T> a,
+            in<group_links, T> l_A,
+            in<global_links, T> l_o)
+        { return count(a) - 1.0 + (l_A + l_o); }
+    };
+    // Part of the links of a level that has so many parts, in an exchange among fewer.
+    template <class T> constexpr T used_part(const T& used, const T& parts) { return (used - 1.0) / (parts - 1.0); }
+    struct dragonfly_load
+    {
+        static constexpr Spec spec =
+            Spec(
+                "l_x",
+                "1",
+                "load of the busiest links of a dragonfly, in hops",
+                "Dally and Towles, Interconnection Networks, 2004")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<board_hops, T> h_a,
+            in<group_hops, T> h_A,
+            in<global_hops, T> h_o,
+            in<exchange_chips, T> n,
+            in<group_exchange_chips, T> A_x,
+            in<board_exchange_chips, T> a_x,
+            in<scale_up_domain, T> G_u,
+            in<dragonfly_group, T> A,
+            in<dragonfly_board, T> a,
+            in<group_links, T> l_A,
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        {
+            const T board = select(count(a_x) > T(1.0), h_a * (l / (count(a_x) - 1.0)), T(0.0));
+            const T group = select(A_x > a_x, h_A * (l / l_A) / used_part<T>(A_x / a_x, A / a), T(0.0));
+            const T global = select(n > A, h_o * (l / l_o) / used_part<T>(n / A, G_u / A), T(0.0));
+            return max(board, max(group, global));
+        }
+    };
 
     // --- exchanges: all to all ---
 
@@ -218,23 +406,13 @@ namespace roofslate::quantities
             "Dally and Towles, Interconnection Networks, 2004");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
-            in<expert_parallel, T> G_e,
-            in<scale_up_domain, T> G_u,
-            in<torus_length, T> x,
-            in<torus_width, T> y,
-            in<torus_height, T> z,
-            in<torus_wiring, T> wiring,
-            in<dragonfly_group, T> A,
-            in<dragonfly_board, T> a,
-            in<global_links, T> l_o)
-        {
-            const T n = count(min(G_e, G_u));
-            return choose(
-                which,
-                T(1.0),
-                torus_exchange<T>(n, x, y, z, wiring).distance,
-                dragonfly_exchange<T>(n, G_u, A, a, l_o).sum());
-        }
+            in<length_hops, T> h_1,
+            in<width_hops, T> h_2,
+            in<height_hops, T> h_3,
+            in<board_hops, T> h_a,
+            in<group_hops, T> h_A,
+            in<global_hops, T> h_o)
+        { return choose(which, T(1.0), h_1 + h_2 + h_3, h_a + h_A + h_o); }
     };
     struct link_imbalance
     {
@@ -247,33 +425,24 @@ namespace roofslate::quantities
                 .range(1);
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
-            in<expert_parallel, T> G_e,
-            in<scale_up_domain, T> G_u,
-            in<torus_dimensions, T> d,
-            in<torus_length, T> x,
-            in<torus_width, T> y,
-            in<torus_height, T> z,
             in<torus_wiring, T> wiring,
-            in<dragonfly_group, T> A,
-            in<dragonfly_board, T> a,
-            in<group_links, T> l_A,
-            in<global_links, T> l_o)
+            in<torus_dimensions, T> d,
+            in<exchange_chips, T> n,
+            in<length_hops, T> h_1,
+            in<width_hops, T> h_2,
+            in<height_hops, T> h_3,
+            in<length_load, T> l_1,
+            in<width_load, T> l_2,
+            in<height_load, T> l_3,
+            in<board_hops, T> h_a,
+            in<group_hops, T> h_A,
+            in<global_hops, T> h_o,
+            in<dragonfly_load, T> l_x)
         {
-            const T n = count(min(G_e, G_u));
-            const Axis<T> axes = torus_exchange<T>(n, x, y, z, wiring);
-            const T straight = d * axes.busiest / axes.distance;
-            const T torus = select(is<torus_wiring>(wiring, "twisted"), T(1.0), straight);
-            const Levels<T> levels = dragonfly_exchange<T>(n, G_u, A, a, l_o);
-            const T group = count(A), board = count(a), in_group = min(group, n), on_board = min(board, n);
-            const T inside = select(on_board > T(1.0), levels.board / (on_board - 1.0), T(0.0));
-            const T boards = select(
-                in_group > on_board,
-                levels.group / part_of_links<T>(count(l_A), in_group / on_board, group / board),
-                T(0.0));
-            const T groups =
-                select(n > group, levels.global / part_of_links<T>(count(l_o), n / group, count(G_u) / group), T(0.0));
-            const T dragonfly = max(inside, max(boards, groups)) * dragonfly_links<T>(a, l_A, l_o) / levels.sum();
-            return choose(which, T(1.0), select(n > T(1.0), torus, T(1.0)), select(n > T(1.0), dragonfly, T(1.0)));
+            const T axes = d * max(l_1, max(l_2, l_3)) / (h_1 + h_2 + h_3), one(1.0);
+            const T torus = select(is<torus_wiring>(wiring, "twisted"), one, axes);
+            const T levels = l_x / (h_a + h_A + h_o);
+            return choose(which, one, select(count(n) > one, torus, one), select(count(n) > one, levels, one));
         }
     };
 
@@ -300,19 +469,18 @@ namespace roofslate::quantities
         in<dragonfly_group, T> group,
         in<dragonfly_board, T> board,
         in<group_links, T> l_A,
-        in<global_links, T> l_o)
+        in<global_links, T> l_o,
+        in<dragonfly_links, T> l)
     {
         const T n = min(all, max(count(G_u) / apart, 1.0));
         const T A = max(count(group) / apart, 1.0), a = max(count(board) / apart, 1.0);
         const T on_board = min(n, a), boards = min(max(n / a, 1.0), A / a), groups = max(n / A, 1.0);
         const T inside = select(on_board > T(1.0), 1.0 / on_board, T(0.0));
         const T between =
-            select(boards > T(1.0), (count(group) / count(board) - 1.0) / (on_board * (boards * count(l_A))), T(0.0));
-        const T across = select(
-            groups > T(1.0),
-            (count(G_u) / count(group) - 1.0) / (on_board * boards * (groups * count(l_o))),
-            T(0.0));
-        const T share = (1.0 - 1.0 / n) / (max(inside, max(between, across)) * dragonfly_links<T>(board, l_A, l_o));
+            select(boards > T(1.0), (count(group) / count(board) - 1.0) / (on_board * (boards * l_A)), T(0.0));
+        const T across =
+            select(groups > T(1.0), (count(G_u) / count(group) - 1.0) / (on_board * boards * (groups * l_o)), T(0.0));
+        const T share = (1.0 - 1.0 / n) / (max(inside, max(between, across)) * l);
         return select(n > T(1.0), share, T(1.0));
     }
     // Link bandwidth of a chip in an all-reduce among n chips that are `apart` chips from one another.
@@ -330,13 +498,14 @@ namespace roofslate::quantities
         in<dragonfly_group, T> A,
         in<dragonfly_board, T> a,
         in<group_links, T> l_A,
-        in<global_links, T> l_o)
+        in<global_links, T> l_o,
+        in<dragonfly_links, T> l)
     {
         return choose(
             which,
             u,
             u * torus_sum_share<T>(n, apart, d, x, y, z, wiring),
-            u * dragonfly_sum_share<T>(n, apart, G_u, A, a, l_A, l_o));
+            u * dragonfly_sum_share<T>(n, apart, G_u, A, a, l_A, l_o, l));
     }
     struct tensor_link_bandwidth
     {
@@ -358,8 +527,9 @@ namespace roofslate::quantities
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
-            in<global_links, T> l_o)
-        { return sum_bandwidth<T>(which, u, count(G_t), T(1.0), G_u, d, x, y, z, wiring, A, a, l_A, l_o); }
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        { return sum_bandwidth<T>(which, u, count(G_t), T(1.0), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
     };
     struct stage_link_bandwidth
     {
@@ -381,8 +551,9 @@ namespace roofslate::quantities
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
-            in<global_links, T> l_o)
-        { return sum_bandwidth<T>(which, u, count(G_P), T(1.0), G_u, d, x, y, z, wiring, A, a, l_A, l_o); }
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        { return sum_bandwidth<T>(which, u, count(G_P), T(1.0), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
     };
 
     // --- hops from stage to stage ---
@@ -406,13 +577,14 @@ namespace roofslate::quantities
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
-            in<global_links, T> l_o)
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
         {
-            const T n = count(G_P), line = count(x), plane = line * count(y);
-            const T below = select(n < line, T(1.0), select(n < plane, line, plane));
-            const T boards = count(l_A) / (A / a - 1.0), groups = count(l_o) / (G_u / A - 1.0);
+            const T n = count(G_P), plane = x * y;
+            const T below = select(n < x, T(1.0), select(n < plane, x, plane));
+            const T boards = l_A / (A / a - 1.0), groups = l_o / (G_u / A - 1.0);
             const T peer = select(n < count(a), T(1.0), select(n < count(A), boards, groups));
-            return choose(which, T(1.0), below / (n * (2.0 * d)), peer / dragonfly_links<T>(a, l_A, l_o));
+            return choose(which, T(1.0), below / (n * (2.0 * d)), peer / l);
         }
     };
 
@@ -425,10 +597,28 @@ namespace roofslate::quantities
         torus_length,
         torus_width,
         torus_height,
+        exchange_chips,
+        length_chips,
+        width_chips,
+        height_chips,
+        length_hops,
+        length_load,
+        width_hops,
+        width_load,
+        height_hops,
+        height_load,
         dragonfly_group,
         dragonfly_board,
         group_links,
         global_links,
+        board_exchange_chips,
+        group_exchange_chips,
+        group_pair_links,
+        global_hops,
+        group_hops,
+        board_hops,
+        dragonfly_links,
+        dragonfly_load,
         mean_hops,
         link_imbalance,
         tensor_link_bandwidth,

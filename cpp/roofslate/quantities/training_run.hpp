@@ -673,8 +673,9 @@ namespace roofslate::quantities
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
-            in<global_links, T> l_o)
-        { return sum_bandwidth<T>(which, u, count(G_1), count(G_t), G_u, d, x, y, z, wiring, A, a, l_A, l_o); }
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        { return sum_bandwidth<T>(which, u, count(G_1), count(G_t), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
     };
     struct routed_copy_link_bandwidth
     {
@@ -697,8 +698,9 @@ namespace roofslate::quantities
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
-            in<global_links, T> l_o)
-        { return sum_bandwidth<T>(which, u, count(G_2), count(G_e), G_u, d, x, y, z, wiring, A, a, l_A, l_o); }
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        { return sum_bandwidth<T>(which, u, count(G_2), count(G_e), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
     };
     struct gradient_collective_time
     {

@@ -42,7 +42,7 @@ def _rack_limits(*, scale_up_domain: Any = None, **inputs: Any) -> pd.DataFrame:
         inputs["cable_limit"] = 2 * number("rack_cables", **{**inputs, "scale_up_domain": chips})  # room for as many
     marks = {domain: number(domain, **inputs) for _, domain in _LIMITS.values()}
     marks["largest_scale_up_domain"] = number("largest_scale_up_domain", **inputs)
-    limit = float(number("scale_up_limit", **inputs))
+    limit = float(entries()["scale_up_limit"].choices.index(str(value("scale_up_limit", Settled(inputs)))))
     if scale_up_domain is None:
         scale_up_domain = np.union1d(np.linspace(0, 2, 41)[1:] * chips, [chips])
     uses = dataset([use for use, _ in _LIMITS.values()], **{**inputs, "scale_up_domain": scale_up_domain})
