@@ -42,13 +42,12 @@ def _rack_limits(*, scale_up_domain: Any = None, **inputs: Any) -> pd.DataFrame:
         inputs["cable_limit"] = 2 * number("rack_cables", **{**inputs, "scale_up_domain": chips})  # room for as many
     marks = {domain: number(domain, **inputs) for _, domain in _LIMITS.values()}
     marks["largest_scale_up_domain"] = number("largest_scale_up_domain", **inputs)
-    limit = float(entries()["scale_up_limit"].choices.index(str(value("scale_up_limit", Settled(inputs)))))
     if scale_up_domain is None:
-        scale_up_domain = np.union1d(np.linspace(0, 2, 41)[1:] * chips, [chips])
+        scale_up_domain = np.arange(1, 2 * chips + 1)
     uses = dataset([use for use, _ in _LIMITS.values()], **{**inputs, "scale_up_domain": scale_up_domain})
     table = tabulated(uses.broadcast_like(uses["cable_density"]), "scale_up_domain", "rack_limits", **marks)
-    table.attrs["marks"] |= {"limit": limit, "rack": float(chips)}
-    table.attrs["units"] |= {"limit": "1", "rack": "chip"}
+    table.attrs["marks"]["rack"] = float(chips)
+    table.attrs["units"]["rack"] = "chip"
     return table
 
 
@@ -92,17 +91,32 @@ def rack_limits(ax: Axes, table: pd.DataFrame) -> None:
         if not share.any():
             continue  # without limit
         plain = {name: x for name, x in look.items() if name not in ("marker", "markersize")}
-        ax.plot(chips, share, label=use, **plain)
+        ax.plot(chips, share, label=use, drawstyle="steps-post" if word == "weight" else "default", **plain)
         ends.append((right, float(share[-1]), word, look["color"]))
-    ax.axhline(1, label="limit", color=style.INK, linewidth=1, linestyle=(0, (5, 2)))
+    dashed: dict[str, Any] = {"color": style.INK, "linewidth": 1, "linestyle": (0, (5, 2))}
+    ax.plot([0, right], [1, 1], label="limit", **dashed)
+    if 0 < marks["rack"] < right:
+        ax.axvline(marks["rack"], label="rack", color=style.NOTE, linewidth=1, linestyle=(0, (1, 2)))
+        ax.annotate(
+            f"{marks['rack']:,.0f} chips",
+            (marks["rack"], 0),
+            xytext=(-4, 6),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=8,
+            color=style.NOTE,
+            bbox=style.HALO,
+        )
     ax.set(xlim=(0, right), ylim=(0, None), xlabel="chips of the rack", ylabel="use of the limit")
     if most < right:
+        binding = next(word for word, (_, domain) in _LIMITS.items() if marks[domain] == most)
         ax.axvspan(
             most, right, facecolor="none", edgecolor="#C9C9C9", hatch="///", linewidth=0, gid="no room", zorder=0
         )
         ax.plot(most, 1, "o", color=style.INK, markersize=7, label="largest_scale_up_domain", zorder=4)
         ax.annotate(
-            f"{list(_LIMITS)[int(marks['limit'])]} {'binds' if most else 'binds at once'}: {most:,.0f} chips",
+            f"{binding} {'binds' if most else 'binds at once'}: {most:,.0f} chips",
             (most, 1),
             xytext=(-8, 6),
             textcoords="offset points",
