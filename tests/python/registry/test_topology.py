@@ -16,10 +16,12 @@ from support.checks import cases
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
+    Links = Mapping[Hashable, Sequence[Hashable]]
+
 Graph = dict[Any, list[Any]]
 
 
-def mean_distance(graph: Mapping[Hashable, Sequence[Hashable]], further: Mapping[Hashable, Sequence[Hashable]]) -> float:
+def mean_distance(graph: Links, further: Links) -> float:
     """Mean links from chip to chip, own included, by breadth-first search with at most one of the further links."""
     total = 0
     for start in graph:

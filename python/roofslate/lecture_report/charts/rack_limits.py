@@ -57,10 +57,10 @@ def _rack_limits(*, scale_up_domain: Any = None, **inputs: Any) -> pd.DataFrame:
     title="Power and heat stop this rack before its cables do",
     subject="Limits of a rack by scale-up domain",
     paragraph=(
-        "Cables are one limit of a rack among four. Its supply feeds {power_limited_domain} chips, its cooling keeps up "
-        "with {cooling_limited_domain}, the floor bears {weight_limited_domain}, and cables of "
-        "{cable_limited_domain} find room. The least of them, {largest_scale_up_domain} chips, is the largest "
-        "scale-up domain."
+        "Cables are one limit of a rack among four. Its supply feeds {power_limited_domain} chips, its cooling keeps "
+        "up with {cooling_limited_domain}, the floor bears {weight_limited_domain}, and there is room for the cables "
+        "of {cable_limited_domain}. The least of them, {largest_scale_up_domain} chips, is the largest scale-up "
+        "domain."
     ),
     inputs=(*_OF_RACK, "rack_weight_limit", "cable_limit"),
     chapter=2,
