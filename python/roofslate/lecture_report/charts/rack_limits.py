@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
@@ -29,22 +30,19 @@ _LIMITS = {
 }
 
 
-def _rack_limits(*, scale_up_domain: Any = None, **inputs: Any) -> pd.DataFrame:
+def _rack_limits(**inputs: Any) -> pd.DataFrame:
     import numpy as np
 
     blackwell = hardware[_BLACKWELL]
     rack = {name: blackwell[name] for name in _OF_RACK}
     inputs = filled(inputs, {"": {**rack, "rack_weight_limit": _FLOOR}}, scenario=f"{_BLACKWELL}, a floor for 1.6 t")
-    chips = inputs.pop("scale_up_domain", None)
-    if chips is None:
-        chips = number("scale_up_domain", **inputs)
+    chips = number("scale_up_domain", **inputs)
     if "cable_limit" not in inputs and "cable_channel_width" not in inputs:
-        inputs["cable_limit"] = 2 * number("rack_cables", **{**inputs, "scale_up_domain": chips})  # room for as many
+        inputs["cable_limit"] = 2 * number("rack_cables", **inputs)  # room for as many
     marks = {domain: number(domain, **inputs) for _, domain in _LIMITS.values()}
     marks["largest_scale_up_domain"] = number("largest_scale_up_domain", **inputs)
-    if scale_up_domain is None:
-        scale_up_domain = np.arange(1, 2 * chips + 1)
-    uses = dataset([use for use, _ in _LIMITS.values()], **{**inputs, "scale_up_domain": scale_up_domain})
+    axis = np.arange(1, 2 * chips + 1)
+    uses = dataset([use for use, _ in _LIMITS.values()], **{**inputs, "scale_up_domain": axis})
     table = tabulated(uses.broadcast_like(uses["cable_density"]), "scale_up_domain", "rack_limits", **marks)
     table.attrs["marks"]["rack"] = float(chips)
     table.attrs["units"]["rack"] = "chip"
@@ -73,10 +71,9 @@ def rack_limits(ax: Axes, table: pd.DataFrame) -> None:
     ----------
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
-    scale_up_domain : array_like, optional
-        The axis.
     **inputs
-        `hardware`, or its numbers; `rack_weight_limit`; `cable_limit`, by default twice what the rack needs.
+        `hardware`, or its numbers; `rack_weight_limit`; `cable_limit`, by default twice what the rack needs. The axis
+        reaches from one chip to twice the `scale_up_domain`.
 
     Returns
     -------
@@ -88,8 +85,8 @@ def rack_limits(ax: Axes, table: pd.DataFrame) -> None:
     ends = []
     for (word, (use, _)), look in zip(_LIMITS.items(), style.styles(len(_LIMITS)), strict=True):
         share = table[use].to_numpy(dtype=float)
-        if not share.any():
-            continue  # without limit
+        if not share.any() or share[0] == math.inf:
+            continue  # without limit, or nothing at all is allowed
         plain = {name: x for name, x in look.items() if name not in ("marker", "markersize")}
         ax.plot(chips, share, label=use, drawstyle="steps-post" if word == "weight" else "default", **plain)
         ends.append((right, float(share[-1]), word, look["color"]))

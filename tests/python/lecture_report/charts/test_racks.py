@@ -270,7 +270,7 @@ def test_cable_density_doubles_trays_and_cables(trays: int) -> None:
 
 
 def test_rack_limits_reach_one_at_the_chips_that_each_allows() -> None:
-    table = charts.rack_limits.data()
+    table = charts.rack_limits.data(scale_up_domain=100, cable_limit=1800)
     marks = table.attrs["marks"]
     assert marks["largest_scale_up_domain"] == min(
         marks[name]
@@ -288,8 +288,9 @@ def test_rack_limits_reach_one_at_the_chips_that_each_allows() -> None:
         refused = table.loc[table.index >= marks[domain] + 4, use]  # a tray more
         assert allowed.max() <= 1
         assert refused.min() > 1
-    ax = charts.rack_limits()
+    ax = charts.rack_limits(scale_up_domain=100, cable_limit=1800)
     assert line(ax, "largest_scale_up_domain").get_xydata().tolist() == [[marks["largest_scale_up_domain"], 1]]
+    assert line(ax, "rack").get_xdata()[0] == 100
 
 
 def test_rack_limits_leave_out_what_has_no_limit() -> None:
