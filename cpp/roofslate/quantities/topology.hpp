@@ -270,12 +270,27 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<dragonfly_group, T> A, in<dragonfly_board, T> a)
         { return (A / a - 1.0) / count(a); }
     };
+    struct other_groups
+    {
+        static constexpr Spec spec =
+            Spec("\\gamma_A", "1", "groups of a dragonfly other than a chip's own", "Kim et al., ISCA 2008").range(0);
+        template <class T> static constexpr T formula(in<scale_up_domain, T> G_u, in<dragonfly_group, T> A)
+        { return G_u / A - 1.0; }
+    };
+    struct minimal_global_links
+    {
+        static constexpr Spec spec =
+            Spec("l_{o1}", "1", "links per chip to other groups, one between any two groups", "Kim et al., ISCA 2008")
+                .range(0);
+        template <class T> static constexpr T formula(in<other_groups, T> g, in<dragonfly_group, T> A)
+        { return g / count(A); }
+    };
     struct global_links
     {
         static constexpr Spec spec =
-            Spec("l_o", "1", "links per chip to other groups", "Kim et al., ISCA 2008").range(0);
-        template <class T> static constexpr T formula(in<scale_up_domain, T> G_u, in<dragonfly_group, T> A)
-        { return (G_u / A - 1.0) / count(A); }
+            Spec("l_o", "1", "links per chip to other groups", "Kim et al., ISCA 2008")
+                .range(0)
+                .otherwise<minimal_global_links>();
     };
     // A byte takes the shortest way with at most one link between groups. It moves inside a board before, between and
     // after the links of the levels above.
@@ -297,11 +312,8 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("l_{AA}", "1", "links between two groups of a dragonfly", "Kim et al., ISCA 2008").range(0);
-        template <class T> static constexpr T formula(
-            in<dragonfly_group, T> A,
-            in<global_links, T> l_o,
-            in<scale_up_domain, T> G_u)
-        { return count(A) * (l_o / (G_u / A - 1.0)); }
+        template <class T> static constexpr T formula(in<global_links, T> l_o, in<minimal_global_links, T> one)
+        { return select(one > T(0.0), l_o / one, T(0.0)); }
     };
     struct global_hops
     {
@@ -363,8 +375,6 @@ namespace roofslate::quantities
             in<global_links, T> l_o)
         { return count(a) - 1.0 + (l_A + l_o); }
     };
-    // Part of the links of a level that has so many parts, in an exchange among fewer.
-    template <class T> constexpr T used_part(const T& used, const T& parts) { return (used - 1.0) / (parts - 1.0); }
     struct dragonfly_load
     {
         static constexpr Spec spec =
@@ -381,7 +391,7 @@ namespace roofslate::quantities
             in<exchange_chips, T> n,
             in<group_exchange_chips, T> A_x,
             in<board_exchange_chips, T> a_x,
-            in<scale_up_domain, T> G_u,
+            in<other_groups, T> g,
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
@@ -389,8 +399,8 @@ namespace roofslate::quantities
             in<dragonfly_links, T> l)
         {
             const T board = select(count(a_x) > T(1.0), h_a * (l / (count(a_x) - 1.0)), T(0.0));
-            const T group = select(A_x > a_x, h_A * (l / l_A) / used_part<T>(A_x / a_x, A / a), T(0.0));
-            const T global = select(n > A, h_o * (l / l_o) / used_part<T>(n / A, G_u / A), T(0.0));
+            const T group = select(A_x > a_x, h_A * (l / l_A) / ((A_x / a_x - 1.0) / (A / a - 1.0)), T(0.0));
+            const T global = select(n > A, h_o * (l / l_o) / ((n / A - 1.0) / g), T(0.0));
             return max(board, max(group, global));
         }
     };
@@ -448,9 +458,10 @@ namespace roofslate::quantities
 
     // --- sums: all-reduce ---
 
-    // Share of a chip's links that an all-reduce keeps busy among n chips that are `apart` chips from one another.
+    // Share of a chip's links that an all-reduce keeps busy among chips that are `apart` chips from one another, over a
+    // block of `reach` chips.
     template <class T> constexpr T torus_sum_share(
-        const T& n,
+        const T& reach,
         const T& apart,
         in<torus_dimensions, T> d,
         in<torus_length, T> x,
@@ -458,7 +469,7 @@ namespace roofslate::quantities
         in<torus_height, T> z,
         in<torus_wiring, T> wiring)
     {
-        const T links = torus_links<T>(n * apart, x, y, z, wiring) - torus_links<T>(apart, x, y, z, wiring);
+        const T links = torus_links<T>(reach, x, y, z, wiring) - torus_links<T>(apart, x, y, z, wiring);
         return max(links, 1.0) / (2.0 * d);
     }
     // The levels add up one inside the other, as domains do; on each, all chips send to all.
@@ -466,6 +477,7 @@ namespace roofslate::quantities
         const T& all,
         const T& apart,
         in<scale_up_domain, T> G_u,
+        in<other_groups, T> g,
         in<dragonfly_group, T> group,
         in<dragonfly_board, T> board,
         in<group_links, T> l_A,
@@ -478,23 +490,24 @@ namespace roofslate::quantities
         const T inside = select(on_board > T(1.0), 1.0 / on_board, T(0.0));
         const T between =
             select(boards > T(1.0), (count(group) / count(board) - 1.0) / (on_board * (boards * l_A)), T(0.0));
-        const T across =
-            select(groups > T(1.0), (count(G_u) / count(group) - 1.0) / (on_board * boards * (groups * l_o)), T(0.0));
+        const T across = select(groups > T(1.0), g / (on_board * boards * (groups * l_o)), T(0.0));
         const T share = (1.0 - 1.0 / n) / (max(inside, max(between, across)) * l);
         return select(n > T(1.0), share, T(1.0));
     }
-    // Link bandwidth of a chip in an all-reduce among n chips that are `apart` chips from one another.
+    // Link bandwidth of a chip in an all-reduce among n such chips.
     template <class T> constexpr T sum_bandwidth(
         in<scale_up_topology, T> which,
         in<scale_up_bandwidth, T> u,
         const T& n,
         const T& apart,
+        const T& reach,
         in<scale_up_domain, T> G_u,
         in<torus_dimensions, T> d,
         in<torus_length, T> x,
         in<torus_width, T> y,
         in<torus_height, T> z,
         in<torus_wiring, T> wiring,
+        in<other_groups, T> g,
         in<dragonfly_group, T> A,
         in<dragonfly_board, T> a,
         in<group_links, T> l_A,
@@ -504,8 +517,8 @@ namespace roofslate::quantities
         return choose(
             which,
             u,
-            u * torus_sum_share<T>(n, apart, d, x, y, z, wiring),
-            u * dragonfly_sum_share<T>(n, apart, G_u, A, a, l_A, l_o, l));
+            u * torus_sum_share<T>(reach, apart, d, x, y, z, wiring),
+            u * dragonfly_sum_share<T>(n, apart, G_u, g, A, a, l_A, l_o, l));
     }
     struct tensor_link_bandwidth
     {
@@ -524,12 +537,16 @@ namespace roofslate::quantities
             in<torus_width, T> y,
             in<torus_height, T> z,
             in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
-        { return sum_bandwidth<T>(which, u, count(G_t), T(1.0), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_t), T(1.0), count(G_t), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
     };
     struct stage_link_bandwidth
     {
@@ -548,12 +565,16 @@ namespace roofslate::quantities
             in<torus_width, T> y,
             in<torus_height, T> z,
             in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
-        { return sum_bandwidth<T>(which, u, count(G_P), T(1.0), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_P), T(1.0), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
     };
 
     // --- hops from stage to stage ---
@@ -570,7 +591,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
             in<chips_per_stage, T> G_P,
-            in<scale_up_domain, T> G_u,
+            in<other_groups, T> g,
             in<torus_dimensions, T> d,
             in<torus_length, T> x,
             in<torus_width, T> y,
@@ -582,7 +603,7 @@ namespace roofslate::quantities
         {
             const T n = count(G_P), plane = x * y;
             const T below = select(n < x, T(1.0), select(n < plane, x, plane));
-            const T boards = l_A / (A / a - 1.0), groups = l_o / (G_u / A - 1.0);
+            const T boards = l_A / (A / a - 1.0), groups = select(g > T(0.0), l_o / g, T(1.0));
             const T peer = select(n < count(a), T(1.0), select(n < count(A), boards, groups));
             return choose(which, T(1.0), below / (n * (2.0 * d)), peer / l);
         }
@@ -610,6 +631,8 @@ namespace roofslate::quantities
         dragonfly_group,
         dragonfly_board,
         group_links,
+        other_groups,
+        minimal_global_links,
         global_links,
         board_exchange_chips,
         group_exchange_chips,

@@ -664,18 +664,23 @@ namespace roofslate::quantities
             in<scale_up_bandwidth, T> u,
             in<dense_weight_copies, T> G_1,
             in<tensor_parallel, T> G_t,
+            in<chips_per_stage, T> G_P,
             in<scale_up_domain, T> G_u,
             in<torus_dimensions, T> d,
             in<torus_length, T> x,
             in<torus_width, T> y,
             in<torus_height, T> z,
             in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
-        { return sum_bandwidth<T>(which, u, count(G_1), count(G_t), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_1), count(G_t), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
     };
     struct routed_copy_link_bandwidth
     {
@@ -689,18 +694,23 @@ namespace roofslate::quantities
             in<scale_up_bandwidth, T> u,
             in<routed_copies, T> G_2,
             in<expert_parallel, T> G_e,
+            in<chips_per_stage, T> G_P,
             in<scale_up_domain, T> G_u,
             in<torus_dimensions, T> d,
             in<torus_length, T> x,
             in<torus_width, T> y,
             in<torus_height, T> z,
             in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
             in<dragonfly_group, T> A,
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
-        { return sum_bandwidth<T>(which, u, count(G_2), count(G_e), G_u, d, x, y, z, wiring, A, a, l_A, l_o, l); }
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_2), count(G_e), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
     };
     struct gradient_collective_time
     {
@@ -722,14 +732,14 @@ namespace roofslate::quantities
             in<dense_weight_copies, T> G_1,
             in<routed_copies, T> G_2,
             in<tensor_parallel, T> G_t,
-            in<expert_parallel, T> G_e,
+            in<exchange_chips, T> G_x,
             in<scale_up_domain, T> G_u,
             in<dense_copy_link_bandwidth, T> u_1,
             in<routed_copy_link_bandwidth, T> u_2,
             in<scale_out_bandwidth, T> u_o)
         {
             const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o),
-                    routed = all_reduce_time<T>(G_2, copies_in_domain<T>(G_u, G_e), as<scale_up_bandwidth>(u_2), u_o);
+                    routed = all_reduce_time<T>(G_2, T(G_u / G_x), as<scale_up_bandwidth>(u_2), u_o);
             return choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
         }
     };
