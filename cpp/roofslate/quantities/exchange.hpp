@@ -140,7 +140,7 @@ namespace roofslate::quantities
             "1",
             "time of an exchange over several racks, a copy to each expert, over its time inside one",
             "R2.4");
-        // Rails join chips of one position alone: a copy for another position changes it inside its rack.
+        // Rails only join chips of one position. A copy for another position changes it inside its rack.
         template <class T> static constexpr T formula(
             in<expert_racks, T> R,
             in<link_bandwidth_ratio, T> beta,

@@ -128,11 +128,7 @@ namespace roofslate::quantities
     struct cable_limit
     {
         static constexpr Spec spec =
-            Spec(
-                "\\kappa_\\mathrm{max}",
-                "1",
-                "cables with room in a rack, by the space behind its trays and bend radius",
-                "R2.6")
+            Spec("\\kappa_\\mathrm{max}", "1", "cables with room in a rack, by space and bend radius", "R2.6")
                 .positive(infinite);
         // A cable bends from its tray into the channel: the bend takes its radius of the depth.
         template <class T> static constexpr T formula(

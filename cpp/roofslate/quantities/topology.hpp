@@ -10,11 +10,7 @@ namespace roofslate::quantities
     struct scale_up_topology
     {
         static constexpr Spec spec =
-            Spec(
-                "\\theta_u",
-                "1",
-                "topology of the links inside a scale-up domain (crossbar, torus, dragonfly)",
-                "R2.6")
+            Spec("\\theta_u", "1", "topology of a scale-up domain (crossbar, torus, dragonfly)", "R2.6")
                 .one_of("crossbar", "torus", "dragonfly")
                 .by_default(0)
                 .implied_by_any<torus_dimensions, torus_length>(1)
@@ -33,7 +29,7 @@ namespace roofslate::quantities
     };
     struct domain_chips
     {
-        static constexpr Spec spec = Spec("G_s", "chip", "chips of a replica in one scale-up domain", "R2.6");
+        static constexpr Spec spec = Spec("G_s", "chip", "replica chips in one scale-up domain", "R2.6");
         template <class T> static constexpr T formula(in<chips, T> G, in<scale_up_domain, T> G_u)
         { return min(G, G_u); }
     };
@@ -60,13 +56,13 @@ namespace roofslate::quantities
     };
     struct torus_length
     {
-        static constexpr Spec spec = Spec("n_1", "1", "chips along the first axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("n_1", "1", "chips along the first torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(in<domain_chips, T> G, in<torus_dimensions, T> d)
         { return pow(count(G), 1.0 / d); }
     };
     struct torus_width
     {
-        static constexpr Spec spec = Spec("n_2", "1", "chips along the second axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("n_2", "1", "chips along the second torus axis", "R2.6").range(1);
         template <class T>
         static constexpr T formula(in<domain_chips, T> G, in<torus_dimensions, T> d, in<torus_length, T> x)
         {
@@ -76,7 +72,7 @@ namespace roofslate::quantities
     };
     struct torus_height
     {
-        static constexpr Spec spec = Spec("n_3", "1", "chips along the third axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("n_3", "1", "chips along the third torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(
             in<domain_chips, T> G,
             in<torus_dimensions, T> d,
@@ -86,23 +82,20 @@ namespace roofslate::quantities
     };
     struct exchange_chips
     {
-        static constexpr Spec spec =
-            Spec("G_x", "chip", "chips of an exchange in one scale-up domain", "R2.3").range(1);
+        static constexpr Spec spec = Spec("G_x", "chip", "exchanging chips in one scale-up domain", "R2.3").range(1);
         template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
         { return min(G_e, G_u); }
     };
     // A block of chips fills the first axis before the second, and that before the third.
     struct length_chips
     {
-        static constexpr Spec spec =
-            Spec("g_1", "1", "chips of an exchange along the first axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("g_1", "1", "exchanging chips along the first torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(in<exchange_chips, T> n, in<torus_length, T> x)
         { return min(count(n), x); }
     };
     struct width_chips
     {
-        static constexpr Spec spec =
-            Spec("g_2", "1", "chips of an exchange along the second axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("g_2", "1", "exchanging chips along the second torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(
             in<exchange_chips, T> n,
             in<torus_length, T> x,
@@ -111,8 +104,7 @@ namespace roofslate::quantities
     };
     struct height_chips
     {
-        static constexpr Spec spec =
-            Spec("g_3", "1", "chips of an exchange along the third axis of a torus", "R2.6").range(1);
+        static constexpr Spec spec = Spec("g_3", "1", "exchanging chips along the third torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(
             in<exchange_chips, T> n,
             in<torus_length, T> x,
@@ -120,9 +112,9 @@ namespace roofslate::quantities
             in<torus_height, T> z)
         { return min(max(count(n) / (x * y), 1.0), z); }
     };
-    // Mean distance to one of n chips in a row, the own one included: of a ring, or of a line, which has no link from
-    // its end to its start. All that crosses a line passes through the link in its middle, whose load is that of a ring
-    // with 2 in place of 4. Sides that come of a root are no odd numbers.
+    // Mean distance to one of n chips in a row, including the chip itself. A row is a ring, or a line without a link
+    // from its end to its start. The middle link of a line carries all crossing bytes: its load has 2 in place of the 4
+    // of a ring. Sides from a root are not odd.
     template <class T, class Condition> constexpr T axis_hops(
         const T& n,
         const Condition& part,
@@ -140,7 +132,7 @@ namespace roofslate::quantities
             Spec(
                 "h_1",
                 "1",
-                "mean hops of an exchange along the first axis of a torus",
+                "mean hops of an exchange along the first torus axis",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -155,7 +147,7 @@ namespace roofslate::quantities
             Spec(
                 "l_1",
                 "1",
-                "load of the busiest link along the first axis of a torus, in hops",
+                "load of the busiest link along the first torus axis, in hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -170,7 +162,7 @@ namespace roofslate::quantities
             Spec(
                 "h_2",
                 "1",
-                "mean hops of an exchange along the second axis of a torus",
+                "mean hops of an exchange along the second torus axis",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -185,7 +177,7 @@ namespace roofslate::quantities
             Spec(
                 "l_2",
                 "1",
-                "load of the busiest link along the second axis of a torus, in hops",
+                "load of the busiest link along the second torus axis, in hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -200,7 +192,7 @@ namespace roofslate::quantities
             Spec(
                 "h_3",
                 "1",
-                "mean hops of an exchange along the third axis of a torus",
+                "mean hops of an exchange along the third torus axis",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -215,7 +207,7 @@ namespace roofslate::quantities
             Spec(
                 "l_3",
                 "1",
-                "load of the busiest link along the third axis of a torus, in hops",
+                "load of the busiest link along the third torus axis, in hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -250,7 +242,7 @@ namespace roofslate::quantities
     struct dragonfly_group
     {
         static constexpr Spec spec =
-            Spec("A", "chip", "chips of a group of a dragonfly", "Kim et al., ISCA 2008")
+            Spec("A", "chip", "chips of a dragonfly group", "Kim et al., ISCA 2008")
                 .range(1)
                 .at_most<scale_up_domain>()
                 .otherwise<scale_up_domain>();
@@ -258,7 +250,7 @@ namespace roofslate::quantities
     struct dragonfly_board
     {
         static constexpr Spec spec =
-            Spec("a", "chip", "chips of a fully connected board in a group of a dragonfly", "Kim et al., ISCA 2008")
+            Spec("a", "chip", "chips of a fully connected dragonfly board", "Kim et al., ISCA 2008")
                 .range(1)
                 .at_most<dragonfly_group>()
                 .by_default(1);
@@ -292,19 +284,19 @@ namespace roofslate::quantities
                 .range(0)
                 .otherwise<minimal_global_links>();
     };
-    // A byte takes the shortest way with at most one link between groups. It moves inside a board before, between and
+    // A byte takes the shortest path with at most one link between groups. It moves inside a board before, between and
     // after the links of the levels above.
     struct board_exchange_chips
     {
         static constexpr Spec spec =
-            Spec("a_x", "chip", "chips of an exchange on one board of a dragonfly", "Kim et al., ISCA 2008").range(1);
+            Spec("a_x", "chip", "exchanging chips on one dragonfly board", "Kim et al., ISCA 2008").range(1);
         template <class T> static constexpr T formula(in<exchange_chips, T> n, in<dragonfly_board, T> a)
         { return min(n, a); }
     };
     struct group_exchange_chips
     {
         static constexpr Spec spec =
-            Spec("A_x", "chip", "chips of an exchange in one group of a dragonfly", "Kim et al., ISCA 2008").range(1);
+            Spec("A_x", "chip", "exchanging chips in one dragonfly group", "Kim et al., ISCA 2008").range(1);
         template <class T> static constexpr T formula(in<exchange_chips, T> n, in<dragonfly_group, T> A)
         { return min(n, A); }
     };
@@ -318,11 +310,7 @@ namespace roofslate::quantities
     struct global_hops
     {
         static constexpr Spec spec =
-            Spec(
-                "h_o",
-                "1",
-                "mean links between groups of a dragonfly per byte of an exchange",
-                "Kim et al., ISCA 2008")
+            Spec("h_o", "1", "mean links between dragonfly groups per exchanged byte", "Kim et al., ISCA 2008")
                 .range(0);
         template <class T> static constexpr T formula(in<group_exchange_chips, T> A, in<exchange_chips, T> n)
         { return 1.0 - A / n; }
@@ -330,11 +318,7 @@ namespace roofslate::quantities
     struct group_hops
     {
         static constexpr Spec spec =
-            Spec(
-                "h_A",
-                "1",
-                "mean links between boards of a dragonfly per byte of an exchange",
-                "Kim et al., ISCA 2008")
+            Spec("h_A", "1", "mean links between dragonfly boards per exchanged byte", "Kim et al., ISCA 2008")
                 .range(0);
         // Of the boards of two groups, so many pairs have a link, and at each end so many boards have none.
         template <class T> static constexpr T formula(
@@ -357,8 +341,7 @@ namespace roofslate::quantities
     struct board_hops
     {
         static constexpr Spec spec =
-            Spec("h_a", "1", "mean links inside boards of a dragonfly per byte of an exchange", "Kim et al., ISCA 2008")
-                .range(0);
+            Spec("h_a", "1", "mean links inside dragonfly boards per exchanged byte", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(
             in<board_exchange_chips, T> a_x,
             in<group_hops, T> h_A,
@@ -368,7 +351,7 @@ namespace roofslate::quantities
     struct dragonfly_links
     {
         static constexpr Spec spec =
-            Spec("l", "1", "links of a chip of a dragonfly, on all levels", "Kim et al., ISCA 2008").range(0);
+            Spec("l", "1", "links of a dragonfly chip, on all levels", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
@@ -381,7 +364,7 @@ namespace roofslate::quantities
             Spec(
                 "l_x",
                 "1",
-                "load of the busiest links of a dragonfly, in hops",
+                "load of the busiest dragonfly links, in hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -458,24 +441,24 @@ namespace roofslate::quantities
 
     // --- sums: all-reduce ---
 
-    // Share of a chip's links that an all-reduce keeps busy among chips that are `apart` chips from one another, over a
-    // block of `reach` chips.
+    // Share of a chip's links that an all-reduce keeps busy among chips that are `stride` chips from one another, over
+    // a block of `reach` chips.
     template <class T> constexpr T torus_sum_share(
         const T& reach,
-        const T& apart,
+        const T& stride,
         in<torus_dimensions, T> d,
         in<torus_length, T> x,
         in<torus_width, T> y,
         in<torus_height, T> z,
         in<torus_wiring, T> wiring)
     {
-        const T links = torus_links<T>(reach, x, y, z, wiring) - torus_links<T>(apart, x, y, z, wiring);
+        const T links = torus_links<T>(reach, x, y, z, wiring) - torus_links<T>(stride, x, y, z, wiring);
         return max(links, 1.0) / (2.0 * d);
     }
     // The levels add up one inside the other, as domains do; on each, all chips send to all.
     template <class T> constexpr T dragonfly_sum_share(
         const T& all,
-        const T& apart,
+        const T& stride,
         in<scale_up_domain, T> G_u,
         in<other_groups, T> g,
         in<dragonfly_group, T> group,
@@ -484,8 +467,8 @@ namespace roofslate::quantities
         in<global_links, T> l_o,
         in<dragonfly_links, T> l)
     {
-        const T n = min(all, max(count(G_u) / apart, 1.0));
-        const T A = max(count(group) / apart, 1.0), a = max(count(board) / apart, 1.0);
+        const T n = min(all, max(count(G_u) / stride, 1.0));
+        const T A = max(count(group) / stride, 1.0), a = max(count(board) / stride, 1.0);
         const T on_board = min(n, a), boards = min(max(n / a, 1.0), A / a), groups = max(n / A, 1.0);
         const T inside = select(on_board > T(1.0), 1.0 / on_board, T(0.0));
         const T between =
@@ -499,7 +482,7 @@ namespace roofslate::quantities
         in<scale_up_topology, T> which,
         in<scale_up_bandwidth, T> u,
         const T& n,
-        const T& apart,
+        const T& stride,
         const T& reach,
         in<scale_up_domain, T> G_u,
         in<torus_dimensions, T> d,
@@ -517,15 +500,15 @@ namespace roofslate::quantities
         return choose(
             which,
             u,
-            u * torus_sum_share<T>(reach, apart, d, x, y, z, wiring),
-            u * dragonfly_sum_share<T>(n, apart, G_u, g, A, a, l_A, l_o, l));
+            u * torus_sum_share<T>(reach, stride, d, x, y, z, wiring),
+            u * dragonfly_sum_share<T>(n, stride, G_u, g, A, a, l_A, l_o, l));
     }
     struct tensor_link_bandwidth
     {
         static constexpr Spec spec = Spec(
             "u_t",
             "byte/s/chip",
-            "link bandwidth of an all-reduce among tensor parallel chips",
+            "all-reduce link bandwidth among tensor parallel chips",
             "JAX scaling book, chapter on sharding");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
@@ -553,7 +536,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "u_P",
             "byte/s/chip",
-            "link bandwidth of an all-reduce among all chips of a stage",
+            "all-reduce link bandwidth among all chips of a stage",
             "JAX scaling book, chapter on sharding");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
@@ -586,8 +569,8 @@ namespace roofslate::quantities
             "1",
             "share of a chip's links on the way to the next stage",
             "Dally and Towles, Interconnection Networks, 2004");
-        // Stages fill a torus one after the other: a byte crosses its stage's thickness along the axis that they stack
-        // on. In a dragonfly each chip has a link of its own to its peer where it has one at all.
+        // Stages fill a torus one after the other, and a byte crosses the thickness of its stage along the stacking
+        // axis. In a dragonfly a chip has one link to its peer, if any.
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
             in<chips_per_stage, T> G_P,

@@ -657,7 +657,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "u_{g1}",
             "byte/s/chip",
-            "link bandwidth of an all-reduce among copies of dense weights",
+            "all-reduce link bandwidth among copies of dense weights",
             "JAX scaling book, chapter on sharding");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
@@ -687,7 +687,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "u_{g2}",
             "byte/s/chip",
-            "link bandwidth of an all-reduce among copies of routed experts",
+            "all-reduce link bandwidth among copies of routed experts",
             "JAX scaling book, chapter on sharding");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,

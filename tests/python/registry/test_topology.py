@@ -1,4 +1,4 @@
-"""Links of a domain by topology, against hops counted one by one and against published figures."""
+"""Links of a domain by topology, against counted hops and published figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Graph = dict[Any, list[Any]]
 
 
 def mean_distance(graph: Links, further: Links) -> float:
-    """Mean links from chip to chip, own included, by breadth-first search with at most one of the further links."""
+    """Mean links from chip to chip, itself included, with at most one further link."""
     total = 0
     for start in graph:
         hops = {(start, False): 0}
@@ -40,15 +40,15 @@ def mean_distance(graph: Links, further: Links) -> float:
 
 
 def grid_of_chips(sides: Sequence[int], closed: Sequence[bool]) -> Graph:
-    """Chips that are joined to their neighbors along each axis; closed axes are rings."""
+    """Neighbors of each chip along each axis. Closed axes are rings."""
     graph: Graph = {}
-    for place in itertools.product(*map(range, sides)):
+    for corner in itertools.product(*map(range, sides)):
         ends = []
         for axis, step in itertools.product(range(len(sides)), (1, -1)):
-            at = place[axis] + step
+            at = corner[axis] + step
             if closed[axis] or 0 <= at < sides[axis]:
-                ends.append((*place[:axis], at % sides[axis], *place[axis + 1 :]))
-        graph[place] = ends
+                ends.append((*corner[:axis], at % sides[axis], *corner[axis + 1 :]))
+        graph[corner] = ends
     return graph
 
 
@@ -96,9 +96,9 @@ def test_hops_of_random_dragonflies() -> None:
         for groups, chips, links in ((5, 4, 1), (9, 8, 1), (6, 3, 2), (4, 6, 4), (2, 5, 5), (7, 1, 1), (1, 6, 1)):
             with case(f"{groups} groups of {chips}, {links} links"):
                 counted = mean_distance(*dragonfly(groups, chips, links, drawn))
-                asked = {"expert_parallel": groups * chips, "scale_up_domain": groups * chips}
+                inputs = {"expert_parallel": groups * chips, "scale_up_domain": groups * chips}
                 computed = rs.value(
-                    "mean_hops", Settled(asked), dragonfly_group=chips, global_links=links * (groups - 1) / chips
+                    "mean_hops", Settled(inputs), dragonfly_group=chips, global_links=links * (groups - 1) / chips
                 )
                 assert computed == pytest.approx(counted, rel=1e-12)
 
@@ -127,19 +127,19 @@ def test_exchanges_of_64_and_1024_chips_differ_as_mean_hops_do() -> None:
     assert rs.value("mean_hops", hardware="TPU 7x", chips=1024, **sides) == pytest.approx(8, rel=1e-12)
     assert many / few == pytest.approx(8 / 3, rel=1e-12)
     rings = exchange_time(1024, hardware="TPU 7x", torus_wiring="rings", **sides)
-    assert rings / few == pytest.approx(4, rel=1e-12)  # the longest axis alone
+    assert rings / few == pytest.approx(4, rel=1e-12)  # the longest axis only
 
 
 @pytest.mark.parametrize("n", [2, 4, 8, 64, 1024])
 def test_collectives_of_a_ring_have_the_closed_form(n: int) -> None:
-    """All-to-all V / 4W, all-reduce 2 V / W of an array of V bytes, W both directions of a chip's links together."""
+    """All-to-all V / 4W and all-reduce 2 V / W, for V bytes and both directions W."""
     ring: dict[str, Any] = {
         "scale_up_topology": "torus", "torus_dimensions": 1, "chips": n, "scale_up_domain": n,
         "scale_up_bandwidth": 90e9, "scale_out_bandwidth": 1e9, "layers": 1, "hidden_size": 1000,
     }  # fmt: skip
     sent = 1e6  # of each chip
-    asked = {**ring, "all_to_all_bytes_per_token": sent * n, "layout": "parallel", "all_to_all_slowdown": 1}
-    assert rs.value("all_to_all_time_per_token", asked) == pytest.approx(n * sent / (4 * 90e9), rel=1e-12)
+    inputs = {**ring, "all_to_all_bytes_per_token": sent * n, "layout": "parallel", "all_to_all_slowdown": 1}
+    assert rs.value("all_to_all_time_per_token", inputs) == pytest.approx(n * sent / (4 * 90e9), rel=1e-12)
     assert rs.value("mean_hops", ring) == pytest.approx(n / 4, rel=1e-12)
     array = 1000 * 2  # bytes, bf16
     reduced = rs.value("attention_link_time", {**ring, "tensor_parallel": n})
@@ -147,7 +147,7 @@ def test_collectives_of_a_ring_have_the_closed_form(n: int) -> None:
 
 
 def test_the_published_bisection_of_a_pod_bounds_its_exchange() -> None:
-    """TPU v4: 24 TB/s across the bisection of 4,096 chips, which a quarter of an exchange's bytes crosses each way."""
+    """TPU v4: 24 TB/s across 4,096 chips. A quarter of the bytes crosses each way."""
     each = 1e6
     time = exchange_time(4096, hardware="TPU v4", all_to_all_bytes_per_token=each)
     assert time == pytest.approx(4096 / 4 * each / 24e12, rel=0.05)
@@ -160,28 +160,28 @@ def test_a_torus_slows_prompts_decode_and_training() -> None:
         "pipeline_stages": 8, "global_batch_size": 512, "sequence_length": 4096, "activation_policy": "all",
     }  # fmt: skip
     wired = {"scale_up_topology": "torus", "torus_length": 4, "torus_width": 4, "torus_height": 32}
-    for name, asked in (
+    for name, inputs in (
         ("pass_time", served), ("time_per_output_token", served), ("prefill_latency", served),
         ("training_all_to_all_time", trained), ("tensor_collective_time", trained), ("stage_hop_time", trained),
         ("gradient_collective_time", trained), ("training_step_time", trained),
     ):  # fmt: skip
-        domain = {**asked, "scale_up_domain": 512}
+        domain = {**inputs, "scale_up_domain": 512}
         switched, torus_time = (rs.value(name, Settled({**domain, **extra})) for extra in ({}, wired))
         assert torus_time > switched * 1.01, name  # type: ignore[operator]
         assert rs.value(name, Settled({**domain, "scale_up_topology": "crossbar"})) == switched
 
 
 def test_an_all_reduce_over_one_axis_has_a_third_of_the_links() -> None:
-    asked = {"hardware": "TPU v5p", "chips": 64, "layers": 1, "hidden_size": 1024, "pipeline_stages": 1}
-    bandwidth = {n: rs.value("tensor_link_bandwidth", asked, tensor_parallel=n) for n in (2, 4, 16, 64)}
+    inputs = {"hardware": "TPU v5p", "chips": 64, "layers": 1, "hidden_size": 1024, "pipeline_stages": 1}
+    bandwidth = {n: rs.value("tensor_link_bandwidth", inputs, tensor_parallel=n) for n in (2, 4, 16, 64)}
     assert bandwidth == pytest.approx({2: 100e9, 4: 200e9, 16: 400e9, 64: 600e9}, rel=1e-12)
-    assert rs.value("stage_link_bandwidth", asked) == pytest.approx(600e9, rel=1e-12)
+    assert rs.value("stage_link_bandwidth", inputs) == pytest.approx(600e9, rel=1e-12)
 
 
 def test_copies_of_weights_add_up_over_the_axes_that_tensor_parallelism_leaves() -> None:
-    asked = {"hardware": "TPU v5p", "chips": 64, "tensor_parallel": 4, "pipeline_stages": 1}
-    assert rs.value("dense_copy_link_bandwidth", asked) == pytest.approx(400e9, rel=1e-12)
-    assert rs.value("dense_copy_link_bandwidth", asked, tensor_parallel=16) == pytest.approx(200e9, rel=1e-12)
+    inputs = {"hardware": "TPU v5p", "chips": 64, "tensor_parallel": 4, "pipeline_stages": 1}
+    assert rs.value("dense_copy_link_bandwidth", inputs) == pytest.approx(400e9, rel=1e-12)
+    assert rs.value("dense_copy_link_bandwidth", inputs, tensor_parallel=16) == pytest.approx(200e9, rel=1e-12)
 
 
 def test_boardfly_takes_seven_hops_at_most_and_fewer_than_a_torus() -> None:

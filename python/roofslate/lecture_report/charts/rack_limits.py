@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["rack_limits"]
 
 _BLACKWELL = "GB200 NVL72"
-_FLOOR = 1600.0  # kg, an example: what stands on it is the site's
+_FLOOR = 1600.0  # kg, an example
 _OF_RACK = (
     "scale_up_domain", "cables_per_chip", "rack_power", "rack_fixed_power", "rack_power_per_chip",
     "liquid_cooled_share", "liquid_cooling", "air_cooling", "chips_per_tray", "tray_weight", "rack_fixed_weight",
 )  # fmt: skip
-# What each limit bounds: the use of it, and the chips that it allows.
+# Use of each limit, and the chips allowed by it.
 _LIMITS = {
     "cables": ("cable_density", "cable_limited_domain"),
     "power": ("rack_power_utilization", "power_limited_domain"),
@@ -70,10 +70,10 @@ def rack_limits(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw. By default a new figure.
     **inputs
-        `hardware`, or its numbers; `rack_weight_limit`; `cable_limit`, by default twice what the rack needs. The axis
-        reaches from one chip to twice the `scale_up_domain`.
+        `hardware`, or its numbers; `rack_weight_limit`; `cable_limit`, by default twice the cables of the rack. The
+        axis reaches from one chip to twice the `scale_up_domain`.
 
     Returns
     -------
