@@ -226,8 +226,6 @@ CONTAINED = {
     ): "kept from zero: at the points that are tried it is larger",
     ("crowded_running_sequences", "unlimited_running_sequences"): "the same",
     ("crowded_running_sequences", "replica_arrival_variation"): "the same",
-    ("step_time_spread", "loaded_running_sequences"): "the same",
-    ("calm_gap_quantile", "loaded_running_sequences"): "the same",
     ("prompt_step_share", "replica_arrival_variation"): "the same",
 }
 

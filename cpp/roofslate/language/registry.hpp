@@ -12,6 +12,7 @@
 
 #define ROOFSLATE_THEMES(THEME) \
     THEME(hardware)             \
+    THEME(topology)             \
     THEME(architecture)         \
     THEME(weights)              \
     THEME(kernels)              \

@@ -165,27 +165,6 @@ namespace roofslate::quantities
                 .by_default(1);
     };
 
-    // --- how far chips are from one another ---
-
-    struct torus_dimensions
-    {
-        static constexpr Spec spec =
-            Spec("d_T", "1", "dimensions of the torus that chips are joined in; 0: they are switched", "R2.6")
-                .range(0, 3)
-                .by_default(0);
-    };
-    struct mean_hops
-    {
-        static constexpr Spec spec = Spec(
-            "\\bar h",
-            "1",
-            "links that a byte of an exchange takes, in the mean: one through a switch, a quarter of each side of a "
-            "torus",
-            "R2.6");
-        template <class T> static constexpr T formula(in<torus_dimensions, T> d, in<chips, T> G)
-        { return select(d == T(0.0), T(1.0), 0.25 * d * pow(count(G), 1.0 / d)); }
-    };
-
     // --- efficiencies: 1 is the lecture's ideal machine ---
 
     struct compute_efficiency
@@ -311,8 +290,6 @@ namespace roofslate::quantities
         layout,
         attention_data_parallel,
         context_parallel,
-        torus_dimensions,
-        mean_hops,
         compute_efficiency,
         bandwidth_efficiency,
         chips_per_stage,

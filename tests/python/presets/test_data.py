@@ -15,6 +15,12 @@ UNITS = {
     **dict.fromkeys(["hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"], "byte/s/chip"),
     **dict.fromkeys(["scale_up_domain", "chips"], "chip"),
     **dict.fromkeys(["dies_per_chip", "cables_per_chip"], "1/chip"),
+    **dict.fromkeys(["scale_up_topology", "torus_dimensions", "torus_wiring"], "1"),
+    **dict.fromkeys(["torus_length", "torus_width", "torus_height", "group_links", "global_links"], "1"),
+    **dict.fromkeys(["dragonfly_group", "dragonfly_board", "chips_per_tray"], "chip"),
+    **dict.fromkeys(["rack_power", "rack_fixed_power", "liquid_cooling", "air_cooling"], "J/s"),
+    "rack_power_per_chip": "J/s/chip",
+    **dict.fromkeys(["tray_weight", "rack_fixed_weight"], "kg"),
     **dict.fromkeys(
         ["total_parameters", "active_parameters", "active_dense_parameters", "matrices_per_expert"], "parameter"
     ),

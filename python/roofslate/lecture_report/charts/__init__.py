@@ -22,6 +22,7 @@ from roofslate.lecture_report.charts.pipeline import pipeline_inference, pipelin
 from roofslate.lecture_report.charts.pools import together_or_apart
 from roofslate.lecture_report.charts.pricing import price_map
 from roofslate.lecture_report.charts.rack_diagrams import moe_layer, rack
+from roofslate.lecture_report.charts.rack_limits import rack_limits
 from roofslate.lecture_report.charts.racks import cable_density, scale_up_domains
 from roofslate.lecture_report.charts.reversible import activation_memory, feistel, revnet
 from roofslate.lecture_report.charts.routing import routed_scaling
@@ -76,6 +77,7 @@ __all__ = [
     "pipeline_latency",
     "price_map",
     "rack",
+    "rack_limits",
     "replicas_vs_promise",
     "retrieve_or_hold",
     "revnet",
