@@ -18,7 +18,8 @@
     UNIT(chip, counted, 6)         \
     UNIT(s, measured, 5)           \
     UNIT(USD, measured, 7)         \
-    UNIT(J, measured, 8)
+    UNIT(J, measured, 8)           \
+    UNIT(gCO2, measured, 9)
 
 namespace roofslate
 {

@@ -47,9 +47,9 @@ def check_priced_chip(grid: Grid) -> None:
     Calls within a call do not: what they mix, such as two scenarios that are compared, no caller asked for.
     """
     price = grid.inputs.get(PRICE)
-    if price is None or price.origin != "prices":
+    if price is not None and price.origin != "prices":
         return
-    for preset in grid.presets["prices"]:
+    for preset in grid.presets.get("prices", ()):
         chip = preset.attributes.get("hardware")
         for hardware in grid.presets.get("hardware", ()):
             if chip is not None and chip not in (hardware.name, *hardware.bases):

@@ -29,6 +29,7 @@ __all__ = [
     "measured_as",
     "models",
     "prices",
+    "sites",
     "speculators",
     "storage",
     "workloads",
@@ -49,6 +50,7 @@ _SHIPPED = (
     "loss_laws.toml",
     "speculators.toml",
     "workloads.toml",
+    "ownership.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -469,3 +471,4 @@ storage = Catalog("storage")
 api_prices = Catalog("api_prices")
 speculators = Catalog("speculators")
 workloads = Catalog("workloads")
+sites = Catalog("sites")

@@ -9,7 +9,17 @@ from typing import Any
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, PresetError
 from roofslate.presets.calibration_presets import calibration_names, calibration_preset
-from roofslate.presets.catalog import api_prices, hardware, loss_laws, models, prices, speculators, storage, workloads
+from roofslate.presets.catalog import (
+    api_prices,
+    hardware,
+    loss_laws,
+    models,
+    prices,
+    sites,
+    speculators,
+    storage,
+    workloads,
+)
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import lookup
 
@@ -40,6 +50,7 @@ PRESETS: dict[str, Mapping[str, Preset]] = {
     "api_prices": api_prices,
     "speculator": speculators,
     "workload": workloads,
+    "site": sites,
 }
 
 

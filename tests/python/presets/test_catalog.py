@@ -589,7 +589,7 @@ def test_storage_and_price_lists_have_keywords():
 
 
 @pytest.mark.parametrize(
-    "catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "speculators"]
+    "catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "speculators", "sites"]
 )
 def test_every_preset_unpacks(catalog):
     for preset in getattr(rs, catalog).values():
