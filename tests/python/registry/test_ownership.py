@@ -128,7 +128,7 @@ def test_the_measured_power_of_a_chip_is_a_mean_of_idle_and_busy() -> None:
 def test_a_price_that_is_given_is_taken_as_before() -> None:
     given = {**SERVICE, "chip_price": "$3/h"}
     assert rs.value("cost_per_token", given, site=SITE) == rs.value("cost_per_token", given)
-    assert rs.value("replica_price", chips=8, chip_price=3.0) == 24.0
+    assert rs.value("replica_price", chips=8, chip_price=2**-10) == 2**-7
 
 
 def test_interest_is_continuous_at_nothing_and_has_a_slope_there() -> None:

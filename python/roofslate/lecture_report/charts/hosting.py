@@ -21,16 +21,16 @@ _SERVICE: dict[str, dict[str, Any]] = {
     "api_prices": {"api_prices": "DeepSeek-V3"},
     "site": {"site": "US colocation"},
     "": {
-        "chips": 8, "tensor_parallel": 8, "concurrency": 64.0, "input_tokens": 4000.0, "prefix_hit_rate": 0.5,
+        "chips": 8, "tensor_parallel": 8, "concurrency": 160.0, "input_tokens": 4000.0, "prefix_hit_rate": 0.5,
         "output_tokens": 500.0,
     },
 }  # fmt: skip
 _POINTS = 400
-_FLEETS = 20.0  # replicas at the right end
+_FLEETS = 12.0  # replicas at the right end
 
 
 def _rent_own_or_call(
-    *, rent: Any = "H200 Together on demand", own: Any = "H200 owned", **inputs: Any
+    *, rent: Any = "H200 SemiAnalysis retail rent", own: Any = "H200 owned", **inputs: Any
 ) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
@@ -113,7 +113,7 @@ def rent_own_or_call(ax: Axes, table: pd.DataFrame) -> None:
         ends.append((demand[-1], y[-1], names[case], look["color"]))
     ax.set(xscale="log", yscale="log", xlim=(demand[0], demand[-1]))
     ax.set(xlabel="demand of a month (tokens of prompts and answers)", ylabel="cost of a token")
-    for case, to, side in (("own", (0.06, 0.12), "left"), ("rent", (0.6, 0.86), "left")):
+    for case, to, side in (("own", (0.03, 0.1), "left"), ("rent", (0.45, 0.75), "left")):
         x = marks[f"{case}_break_even_demand"]
         if demand[0] <= x <= demand[-1]:
             ax.plot(x, marks["blended_price"], "o", color=looks[case]["color"], markersize=7, zorder=3, label=f"{case} even")
@@ -121,4 +121,8 @@ def rent_own_or_call(ax: Axes, table: pd.DataFrame) -> None:
             style.callout(ax, said, (x, marks["blended_price"]), to, ha=side, bbox=style.HALO)
     style.label_ends(ax, ends)
     style.scale_ticks(ax.xaxis, "token")
-    style.scale_ticks(ax.yaxis, "USD/token")
+    low, high = ax.get_ylim()
+    prices = [x for power in range(-12, 3) for x in (10.0**power, 2 * 10.0**power, 5 * 10.0**power) if low < x < high]
+    scale = style.scale_of(prices, "USD/token")
+    ax.set_yticks(prices, [scale.tick(x) for x in prices])
+    ax.yaxis.minorticks_off()
