@@ -52,7 +52,9 @@ def test_the_spread_is_that_of_the_catalog(chip: str) -> None:
     rents = [
         HOUR * preset["chip_price"]
         for preset in rs.prices.values()
-        if str(preset.attributes.get("hardware", "")) == chip and "chip_price" in preset.values and "TCO" not in preset.name
+        if str(preset.attributes.get("hardware", "")) == chip
+        and "chip_price" in preset.values
+        and "TCO" not in preset.name
     ]
     assert min(rents) < HOUR * owned(chip, chip_utilization=USED) < max(rents)
 
@@ -147,7 +149,9 @@ def test_interest_is_continuous_at_nothing_and_has_a_slope_there() -> None:
 def test_an_annuity_pays_the_price_back() -> None:
     year = 365 * 24 * HOUR
     owed, rate, years = 40_000.0, 0.08, 6
-    part = rs.value("chip_capital_cost_rate", chip_capital=owed, depreciation_time=f"{years} yr", interest_rate=rate / year)
+    part = rs.value(
+        "chip_capital_cost_rate", chip_capital=owed, depreciation_time=f"{years} yr", interest_rate=rate / year
+    )
     for _ in range(years):
         owed = owed * (1 + rate) - part * year
     assert owed == pytest.approx(0, abs=1e-8)
@@ -218,9 +222,7 @@ def test_tokens_of_a_megawatt_and_carbon_of_a_token() -> None:
 
 
 def test_power_of_host_and_network_enters_energy() -> None:
-    chips, rack = (
-        rs.value("replica_power", hardware="GB200 NVL72", **more) for more in ({}, {"host_power": "670 W"})
-    )
+    chips, rack = (rs.value("replica_power", hardware="GB200 NVL72", **more) for more in ({}, {"host_power": "670 W"}))
     assert (chips, rack) == (72 * 1200, 72 * 1870)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError
-from roofslate.plotting.chart import chart, dataset, filled, number, numbers, tabulated
+from roofslate.plotting.chart import chart, dataset, filled, numbers, tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,9 +77,9 @@ def _rent_own_or_call(
     title="Own hardware pays once it is busy",
     subject="Cost per token by monthly demand",
     paragraph=(
-        "An API charges {blended_price} for a token, however few are asked for. A replica of rented chips costs the same "
-        "whether it is busy or not, and undercuts the list from {rent_break_even_demand:2} tokens a month on; one of "
-        "owned chips, at {own_chip_price} a chip, from {own_break_even_demand:2}. A full replica serves "
+        "An API charges {blended_price} for a token, however few are asked for. A replica of rented chips costs the "
+        "same whether it is busy or not, and undercuts the list from {rent_break_even_demand:2} tokens a month on; one "
+        "of owned chips, at {own_chip_price} a chip, from {own_break_even_demand:2}. A full replica serves "
         "{replica_monthly_tokens:2}."
     ),
     inputs=("input_tokens", "prefix_hit_rate", "output_tokens", "concurrency"),
@@ -113,12 +113,13 @@ def rent_own_or_call(ax: Axes, table: pd.DataFrame) -> None:
         ends.append((demand[-1], y[-1], names[case], look["color"]))
     ax.set(xscale="log", yscale="log", xlim=(demand[0], demand[-1]))
     ax.set(xlabel="demand of a month (tokens of prompts and answers)", ylabel="cost of a token")
-    for case, to, side in (("own", (0.03, 0.1), "left"), ("rent", (0.45, 0.75), "left")):
-        x = marks[f"{case}_break_even_demand"]
+    price = marks["blended_price"]
+    for case, to in (("own", (0.03, 0.1)), ("rent", (0.45, 0.75))):
+        x, color = marks[f"{case}_break_even_demand"], looks[case]["color"]
         if demand[0] <= x <= demand[-1]:
-            ax.plot(x, marks["blended_price"], "o", color=looks[case]["color"], markersize=7, zorder=3, label=f"{case} even")
+            ax.plot(x, price, "o", color=color, markersize=7, zorder=3, label=f"{case} even")
             said = f"{names[case]} from {style.text_of(x, 'token')} tokens on"
-            style.callout(ax, said, (x, marks["blended_price"]), to, ha=side, bbox=style.HALO)
+            style.callout(ax, said, (x, price), to, bbox=style.HALO)
     style.label_ends(ax, ends)
     style.scale_ticks(ax.xaxis, "token")
     low, high = ax.get_ylim()
