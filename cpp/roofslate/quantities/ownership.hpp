@@ -101,7 +101,7 @@ namespace roofslate::quantities
             in<chip_rent, T> rent)
         {
             const T saved = rent - electricity * (1.0 - idle);
-            return select(saved > 0.0 * rent, (fixed + electricity * idle) / saved, T(infinite));
+            return select(saved > 0.0, (fixed + electricity * idle) / saved, T(infinite));
         }
     };
 
@@ -160,7 +160,7 @@ namespace roofslate::quantities
             in<monthly_demand, T> D,
             in<fixed_fleet_cost_factor, T> peak,
             in<replica_monthly_tokens, T> capacity)
-        { return max(ceil(D * (peak / capacity)), 1.0); }
+        { return ceil(D * (peak / capacity)); }
     };
     struct hosted_monthly_cost
     {
