@@ -144,7 +144,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("i", "1/s", "interest rate of capital, effective per compounding period", "definition")
-                .range(0)
+                .range(0, 1e-6)
                 .by_default(0);
     };
     struct compounding_period

@@ -10,8 +10,8 @@ namespace roofslate::quantities
     struct operating_cost_share
     {
         static constexpr Spec spec =
-            Spec("o", "1/s", "cost of staff, maintenance and insurance per purchase price and time", "definition")
-                .range(0)
+            Spec("o", "1/s", "cost of staff and maintenance per purchase price and time", "definition")
+                .range(0, 1e-6)
                 .by_default(0);
     };
     struct colocation_price

@@ -287,6 +287,8 @@ def test_an_owned_price_belongs_to_its_chip() -> None:
         ({"idle_power_share": -0.1}, errors.ValueRangeError, "idle_power_share"),
         ({"interest_rate": "-1 %/yr"}, errors.ValueRangeError, "interest_rate"),
         ({"interest_rate": "9 %"}, errors.UnitError, "interest_rate"),
+        ({"interest_rate": 0.09}, errors.ValueRangeError, "interest_rate"),  # of a second
+        ({"operating_cost_share": 0.03}, errors.ValueRangeError, "operating_cost_share"),
         ({"electricity_price": "0.1 USD/kW"}, errors.UnitError, "electricity_price"),
         ({"carbon_intensity": "0.4 kg/kWh"}, errors.UnitError, "carbon_intensity"),
     ],
