@@ -357,11 +357,11 @@ def _needed(grid: Grid, wanted: Sequence[str]) -> set[str]:
     """Quantities that outputs may rest on, down to those that are given."""
     known = entries()
     reached: set[str] = set()
-    left = {name for name in wanted if name in known}
-    while left:
-        reached |= left
-        below = {need for name in left for need in (*known[name].needs, known[name].fallback) if need}
-        left = below - reached - grid.inputs.keys()
+    pending = {name for name in wanted if name in known}
+    while pending:
+        reached |= pending
+        below = {need for name in pending for need in (*known[name].needs, known[name].fallback) if need}
+        pending = below - reached - grid.inputs.keys()
     return reached
 
 

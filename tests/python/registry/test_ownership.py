@@ -198,9 +198,9 @@ def test_derivatives_and_bounds(output: str) -> None:
 
 
 def test_a_derivation_names_the_parts_of_the_price() -> None:
-    told = str(rs.explain("chip_price", hardware="H100", **{**OWNED, "prices": "H100 owned"}))
+    derivation = str(rs.explain("chip_price", hardware="H100", **{**OWNED, "prices": "H100 owned"}))
     for name in ("annuity_factor", "interest_rate", "system_power", "electricity_price", "hbm_price", "CoreWeave"):
-        assert name in told
+        assert name in derivation
 
 
 # ----------------------------------------------------------------------------------------------------- energy, carbon

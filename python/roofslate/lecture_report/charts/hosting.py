@@ -30,32 +30,32 @@ _FLEETS = 12.0  # replicas at the right end
 
 
 def _rent_own_or_call(
-    *, rent: Any = "H200 SemiAnalysis retail rent", own: Any = "H200 owned", **inputs: Any
+    *, rented: Any = "H200 SemiAnalysis retail rent", owned: Any = "H200 owned", **inputs: Any
 ) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
     for name in ("monthly_demand", "prices", "chip_price"):
         if name in inputs:
-            use = "its axis" if name == "monthly_demand" else "given by rent= and own=, names of prices"
+            use = "its axis" if name == "monthly_demand" else "given by rented= and owned=, names of prices"
             raise AxisError(f"rent_own_or_call: {name!r} is {use}")
     service = filled(inputs, _SERVICE, scenario=_SCENARIO)
-    marks = numbers(["blended_price", "replica_monthly_tokens"], **service, prices=rent)
-    for case, prices in (("rent", rent), ("own", own)):
-        found = numbers(["chip_price", "blended_cost_per_token", "break_even_demand"], **service, prices=prices)
-        marks |= {f"{case}_{name}": x for name, x in found.items()}
+    marks = numbers(["blended_price", "replica_monthly_tokens"], **service, prices=rented)
+    for case, prices in (("rent", rented), ("own", owned)):
+        costs = numbers(["chip_price", "blended_cost_per_token", "break_even_demand"], **service, prices=prices)
+        marks |= {f"{case}_{name}": x for name, x in costs.items()}
     crossings = [marks[f"{case}_break_even_demand"] for case in ("rent", "own")]
     capacity = marks["replica_monthly_tokens"]
-    left = min([capacity, *(x for x in crossings if math.isfinite(x))]) / _FLEETS
-    demand = np.unique(np.append(np.geomspace(left, _FLEETS * capacity, _POINTS), [x for x in crossings if x < 1e300]))
+    least = min([capacity, *(x for x in crossings if math.isfinite(x))]) / _FLEETS
+    demand = np.unique(np.append(np.geomspace(least, _FLEETS * capacity, _POINTS), [x for x in crossings if x < 1e300]))
     columns = {
         case: dataset(["hosted_cost_per_token"], **service, prices=prices, monthly_demand=demand)
-        for case, prices in (("rent", rent), ("own", own))
+        for case, prices in (("rent", rented), ("own", owned))
     }
     table = pd.concat(
         [
-            tabulated(found, "monthly_demand", "rent_own_or_call")["hosted_cost_per_token"].rename(case)
-            for case, found in columns.items()
+            tabulated(points, "monthly_demand", "rent_own_or_call")["hosted_cost_per_token"].rename(case)
+            for case, points in columns.items()
         ],
         axis=1,
     )
@@ -78,8 +78,8 @@ def _rent_own_or_call(
     subject="Cost per token by monthly demand",
     paragraph=(
         "An API charges {blended_price} for a token, however few are asked for. A replica of rented chips costs the "
-        "same whether it is busy or not, and undercuts the list from {rent_break_even_demand:2} tokens a month on; one "
-        "of owned chips, at {own_chip_price} a chip, from {own_break_even_demand:2}. A full replica serves "
+        "same whether it is busy or not, and undercuts the list above {rent_break_even_demand:2} tokens a month. One "
+        "of owned chips, at {own_chip_price} a chip, does above {own_break_even_demand:2}. A full replica serves "
         "{replica_monthly_tokens:2}."
     ),
     inputs=("input_tokens", "prefix_hit_rate", "output_tokens", "concurrency"),
@@ -93,7 +93,7 @@ def rent_own_or_call(ax: Axes, table: pd.DataFrame) -> None:
     ----------
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
-    rent, own : str or Preset, optional
+    rented, owned : str or Preset, optional
         Prices of a chip, names of `rs.prices`: a rent, and one that is owned.
     **inputs
         Of `hosted_cost_per_token`, with `api_prices` and `site`. `monthly_demand` is the axis.
@@ -118,7 +118,7 @@ def rent_own_or_call(ax: Axes, table: pd.DataFrame) -> None:
         x, color = marks[f"{case}_break_even_demand"], looks[case]["color"]
         if demand[0] <= x <= demand[-1]:
             ax.plot(x, price, "o", color=color, markersize=7, zorder=3, label=f"{case} even")
-            said = f"{names[case]} from {style.text_of(x, 'token')} tokens on"
+            said = f"{names[case]} above {style.text_of(x, 'token')} tokens"
             style.callout(ax, said, (x, price), to, bbox=style.HALO)
     style.label_ends(ax, ends)
     style.scale_ticks(ax.xaxis, "token")
