@@ -3,7 +3,7 @@
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
 `quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
-`storage`, `speculators`, `workloads` are catalogs of sourced numbers.
+`storage`, `speculators`, `workloads`, `sites` are catalogs of sourced numbers.
 """
 
 from importlib import import_module as _import_module
@@ -57,6 +57,7 @@ _HOMES = {
         "loss_laws",
         "models",
         "prices",
+        "sites",
         "speculators",
         "storage",
         "workloads",

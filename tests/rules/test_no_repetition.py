@@ -227,6 +227,8 @@ CONTAINED = {
     ("crowded_running_sequences", "unlimited_running_sequences"): "the same",
     ("crowded_running_sequences", "replica_arrival_variation"): "the same",
     ("prompt_step_share", "replica_arrival_variation"): "the same",
+    ("tokens_per_second_per_chip", "replica_time_per_request"): "of costs: a prefill pool may have a price of its own",
+    ("energy_per_request", "replica_time_per_request"): "the same",
 }
 
 

@@ -79,7 +79,7 @@ CALLS = {
     "value": "rs.value('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
 }
 MODULES = {"charts", "ciphers", "errors", "math", "scaling", "schedules", "typing"}
-CATALOGS = {"api_prices", "hardware", "loss_laws", "models", "prices", "speculators", "storage", "workloads"}
+CATALOGS = {"api_prices", "hardware", "loss_laws", "models", "prices", "sites", "speculators", "storage", "workloads"}
 # In the order of `first`, names are used before all modules are imported or after.
 TWICE = """
 import importlib, io, pkgutil, types

@@ -44,6 +44,7 @@
     THEME(context)              \
     THEME(storage)              \
     THEME(pricing)              \
+    THEME(ownership)            \
     THEME(racks)                \
     THEME(pipeline)             \
     THEME(training_run)         \

@@ -20,7 +20,8 @@
     UNIT(USD, measured, 7)         \
     UNIT(J, measured, 8)           \
     UNIT(kg, measured, 9)          \
-    UNIT(m, measured, 10)
+    UNIT(m, measured, 10)          \
+    UNIT(gCO2, measured, 11)
 
 namespace roofslate
 {

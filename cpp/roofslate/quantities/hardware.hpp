@@ -76,8 +76,12 @@ namespace roofslate::quantities
     { static constexpr Spec spec = Spec("m", "byte/s/chip", "memory bandwidth of a chip", "R1.3").positive(); };
     struct hbm_capacity
     { static constexpr Spec spec = Spec("h", "byte/chip", "memory of a chip", "R1.12").positive(); };
+    struct owned_chip_price;
     struct chip_price
-    { static constexpr Spec spec = Spec("p", "USD/s/chip", "price of a chip for a second", "R1.5").range(0); };
+    {
+        static constexpr Spec spec =
+            Spec("p", "USD/s/chip", "price of a chip for a second", "R1.5").range(0).otherwise<owned_chip_price>();
+    };
     struct chip_power
     { static constexpr Spec spec = Spec("w_c", "J/s/chip", "electric power of a chip", "Q9").range(0); };
 

@@ -35,6 +35,7 @@ _PRESET_INPUTS = (
     "api_prices",
     "speculator",
     "workload",
+    "site",
 )
 
 

@@ -347,21 +347,36 @@ def supplied_twice(name: str, grid: Grid) -> PresetError:
 
 def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
     """Compute what some presets of a list supply themselves and others leave to the formulas, for those others."""
-    matter = frozenset(wanted).union(*(ancestors(name) for name in wanted if name in entries()))
     constants = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
-    for name, why in list(grid.gaps.items()):
-        q = lookup(name)
-        if name not in matter or not (q.computed or q.fallback) or name in grid.inputs:
-            continue
+    while gaps := [name for name in grid.gaps if _follows(name) and name in _needed(grid, wanted)]:
+        name = next((gap for gap in gaps if not any(gap in ancestors(other) for other in gaps)), gaps[0])
         keyword = next(key for key, presets in grid.presets.items() if any(name in preset_numbers(p) for p in presets))
         presets = grid.presets[keyword]
         values = [_supplied_by(p, name, constants) for p in presets]
         if None in values:
             own = next(p.name for p in presets if name in preset_numbers(p))
-            raise PresetError(f"{why}, and it can't be computed for them alone: evaluate {own!r} apart from the others")
-        dims = next(i.dims for i in grid.inputs.values() if i.origin == keyword and i.dims)
-        grid.inputs[name] = Input(lookup(name), np.array(values), dims, keyword)
+            why = f"{grid.gaps[name]}, and it can't be computed for them alone"
+            raise PresetError(f"{why}: evaluate {own!r} apart from the others")
+        grid.inputs[name] = Input(lookup(name), np.array(values), (grid.preset_axes[keyword],), keyword)
         del grid.gaps[name]
+
+
+def _follows(name: str) -> bool:
+    """Whether a quantity may follow from others."""
+    q = lookup(name)
+    return q.computed or bool(q.fallback)
+
+
+def _needed(grid: Grid, wanted: Sequence[str]) -> set[str]:
+    """Quantities that outputs may rest on, down to those that are given."""
+    known = entries()
+    reached: set[str] = set()
+    pending = {name for name in wanted if name in known}
+    while pending:
+        reached |= pending
+        below = {need for name in pending for need in (*known[name].needs, known[name].fallback) if need}
+        pending = below - reached - grid.inputs.keys()
+    return reached
 
 
 def _supplied_by(preset: Preset, name: str, others: Mapping[str, float] | None = None) -> float | None:

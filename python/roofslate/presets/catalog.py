@@ -30,6 +30,7 @@ __all__ = [
     "measured_as",
     "models",
     "prices",
+    "sites",
     "speculators",
     "storage",
     "workloads",
@@ -51,6 +52,7 @@ _SHIPPED = (
     "loss_laws.toml",
     "speculators.toml",
     "workloads.toml",
+    "ownership.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -479,3 +481,4 @@ storage = Catalog("storage")
 api_prices = Catalog("api_prices")
 speculators = Catalog("speculators")
 workloads = Catalog("workloads")
+sites = Catalog("sites")

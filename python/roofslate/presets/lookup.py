@@ -18,6 +18,7 @@ from roofslate.presets.catalog import (
     loss_laws,
     models,
     prices,
+    sites,
     speculators,
     storage,
     workloads,
@@ -54,6 +55,7 @@ PRESETS: dict[str, Mapping[str, Preset]] = {
     "api_prices": api_prices,
     "speculator": speculators,
     "workload": workloads,
+    "site": sites,
 }
 
 _CATALOGS = {"prices": prices, "api_prices": api_prices}  # whose entries follow each other

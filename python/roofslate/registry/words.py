@@ -14,4 +14,5 @@ PRESET_KEYWORDS = (
     "api_prices",
     "speculator",
     "workload",
+    "site",
 )

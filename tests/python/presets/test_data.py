@@ -56,6 +56,15 @@ UNITS = {
     "hbm_capacity": "byte/chip",
     "chip_power": "J/s/chip",
     "chip_price": "USD/s/chip",
+    **dict.fromkeys(["server_capital", "network_capital"], "USD/chip"),
+    "hbm_price": "USD/byte",
+    "hbm_markup": "1",
+    "depreciation_time": "s",
+    "interest_rate": "1/s",
+    "system_power": "J/s/chip",
+    "carbon_intensity": "gCO2/J",
+    "power_usage_effectiveness": "1",
+    **dict.fromkeys(["electricity_price", "colocation_price"], "USD/J"),
     "bytes_per_weight": "byte/parameter",
     "kv_bytes_per_token": "byte/token",
     "balance_tokens": "token",
@@ -66,13 +75,14 @@ FORMATS = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5}
 
 
 def test_shipped_presets_fit_the_registry():
-    for catalog in (catalogs.hardware, catalogs.models, catalogs.prices, catalogs.storage, catalogs.api_prices):
+    sections = ("hardware", "models", "prices", "storage", "api_prices", "sites")
+    for catalog in (getattr(catalogs, section) for section in sections):
         for preset in catalog.values():
             for name, fact in preset.facts.items():
                 assert fact.unit == ("1" if "_share" in name else UNITS[name])
 
 
-@pytest.mark.parametrize("section", ["hardware", "models", "prices", "storage", "api_prices"])
+@pytest.mark.parametrize("section", ["hardware", "models", "prices", "storage", "api_prices", "sites"])
 def test_every_number_has_source_and_date(section):
     for preset in getattr(catalogs, section).values():
         assert preset.facts

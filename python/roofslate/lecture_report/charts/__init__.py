@@ -16,6 +16,7 @@ from roofslate.lecture_report.charts.drain import device_occupancy, drain_times
 from roofslate.lecture_report.charts.economics import cost_vs_batch, fast_mode
 from roofslate.lecture_report.charts.generations import hardware_generations
 from roofslate.lecture_report.charts.hardware import machine_balance, roofline
+from roofslate.lecture_report.charts.hosting import rent_own_or_call
 from roofslate.lecture_report.charts.lifetime import lifetime_surface
 from roofslate.lecture_report.charts.overtraining import overtraining, overtraining_tornado
 from roofslate.lecture_report.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
@@ -78,6 +79,7 @@ __all__ = [
     "price_map",
     "rack",
     "rack_limits",
+    "rent_own_or_call",
     "replicas_vs_promise",
     "retrieve_or_hold",
     "revnet",
