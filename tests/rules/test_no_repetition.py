@@ -258,7 +258,7 @@ def test_no_formula_contains_that_of_another_quantity() -> None:
         ("hbm_capacity * chips", "replica_hbm_capacity"),
         ("deployed_weight_bytes * 2 / (stage_bandwidth + stage_bandwidth)", "latency_floor"),
         ("kv_bytes + kv_fetch_time + weight_fetch_time", "memory_time"),
-        ("chip_price / (peak_flops * compute_efficiency) * flops_per_token * 7", "recompute_cost"),
+        ("7 / tier_bandwidth * tier_price", "tier_retrieve_price"),
         ("2 * arrival_rate * fixed_pass_time / (1 - pass_time_per_sequence * arrival_rate)", "idle_dispatch_period"),
     ],
 )
@@ -409,6 +409,10 @@ ALLOWED = {
         "lecture_report/charts/service.py",
         "table['arrival_rate'].sum() * answer",
     ): "a day's tokens, summed over its hours",
+    (
+        "lecture_report/charts/small_batches.py",
+        "read['fetched_weight_bytes'] / read['model_bytes']",
+    ): "weights read, drawn on an axis of shares",
     ("lecture_report/charts/pools.py", "slope * slots"): _LINE,
     ("lecture_report/charts/pools.py", "base + slope * slots"): _LINE,
     ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",

@@ -103,7 +103,7 @@ namespace roofslate::quantities
     };
     // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
     template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
-    { return choose(mask, m * (1.0 - m / L / 2.0), m); }
+    { return choose(mask, causal_mean<T>(L, m), m); }
     struct attention_training_flops
     {
         static constexpr Spec spec = Spec(
@@ -127,8 +127,9 @@ namespace roofslate::quantities
             in<windowed_attention_layers, T> n_w,
             in<attention_window, T> w)
         {
-            return six / two * (two_a * (n_h * (2.0 * d_h - d_r)))
-                * ((n_g + n_p) * tokens_met<T>(mask, L, min(L, K)) + n_w * tokens_met<T>(mask, L, min(L, w)));
+            const T whole = (n_g + n_p) * tokens_met<T>(mask, L, min(L, K));
+            const T windowed = tokens_met<T>(mask, L, min(L, w));
+            return attention_of_sequence<T>(six / two, two_a, n_h, d_h, d_r, whole, n_w, windowed);
         }
     };
     struct matrix_training_flops

@@ -50,7 +50,7 @@ def _rack_limits(**inputs: Any) -> pd.DataFrame:
 
 
 @chart(
-    "C44",
+    "C53",
     _rack_limits,
     title="Power and heat stop this rack before its cables do",
     subject="Limits of a rack by scale-up domain",
