@@ -17,6 +17,7 @@
     THEME(kernels)              \
     THEME(adapters)             \
     THEME(cache)                \
+    THEME(pages)                \
     THEME(offloading)           \
     THEME(speculation)          \
     THEME(sequences)            \

@@ -34,6 +34,7 @@ _PRESET_INPUTS = (
     "api_prices",
     "speculator",
     "workload",
+    "engine",
 )
 
 

@@ -24,7 +24,8 @@ from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.grid.layout import complete_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
+from roofslate.grid.products import check_products, dequantized
+from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
 from roofslate.registry.values import (
@@ -125,6 +126,7 @@ def read_grid(
     check_load(grid, sought)
     if not grid.quiet:
         check_priced_chip(grid)
+    check_products(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
         warn_of_price(keywords, float(np.max(price.values)))
@@ -136,7 +138,7 @@ def read_grid(
     if wanted:
         if "chips" in grid.inputs:
             complete_layout(grid, wanted, sought)
-        check_effect(grid, wanted)
+        grid.dequantized = dequantized(grid, check_effect(grid, wanted))
     return grid
 
 
@@ -268,6 +270,7 @@ def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
     if inputs is None:
         inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
     grid.presets[preset.kind] = [preset]
+    explicit = explicit | replaced_by(explicit, preset)
     for name in inputs:
         if name in grid.inputs and name not in explicit:
             raise supplied_twice(name, grid)
@@ -301,6 +304,7 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str
     else:
         names = [given]
     presets = [find_preset(keyword, name) for name in names]
+    explicit = frozenset(explicit).union(*(replaced_by(explicit, preset) for preset in presets))
     if dims == (keyword,):
         grid.add_axis(keyword, len(presets), (np.array([p.name for p in presets]), None), keyword)
     grid.presets[keyword] = presets
@@ -337,7 +341,7 @@ def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
     constants = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
     for name, why in list(grid.gaps.items()):
         q = lookup(name)
-        if name not in matter or not (q.computed or q.fallback) or name in grid.inputs:
+        if name not in matter or not (q.computed or q.fallback or q.default is not None) or name in grid.inputs:
             continue
         keyword = next(key for key, presets in grid.presets.items() if any(name in preset_numbers(p) for p in presets))
         presets = grid.presets[keyword]

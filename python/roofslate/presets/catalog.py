@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Catalog",
     "api_prices",
+    "engines",
     "hardware",
     "load_presets",
     "loss_laws",
@@ -49,6 +50,7 @@ _SHIPPED = (
     "loss_laws.toml",
     "speculators.toml",
     "workloads.toml",
+    "engines.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -469,3 +471,4 @@ storage = Catalog("storage")
 api_prices = Catalog("api_prices")
 speculators = Catalog("speculators")
 workloads = Catalog("workloads")
+engines = Catalog("engines")

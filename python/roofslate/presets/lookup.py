@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, PresetError
 from roofslate.presets.calibration_presets import calibration_names, calibration_preset
-from roofslate.presets.catalog import api_prices, hardware, loss_laws, models, prices, speculators, storage, workloads
+from roofslate.presets.catalog import (
+    api_prices,
+    engines,
+    hardware,
+    loss_laws,
+    models,
+    prices,
+    speculators,
+    storage,
+    workloads,
+)
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import lookup
 
@@ -40,6 +50,7 @@ PRESETS: dict[str, Mapping[str, Preset]] = {
     "api_prices": api_prices,
     "speculator": speculators,
     "workload": workloads,
+    "engine": engines,
 }
 
 
@@ -50,6 +61,22 @@ def preset_numbers(preset: Preset) -> dict[str, float]:
         name: float(lookup(name).choices.index(value)) if isinstance(value, str) else value
         for name, value in preset.values.items()
     }
+
+
+# Parts of a checkpoint's format: they are nothing without its main one, and leave with it.
+_FORMAT_PARTS = {
+    "weight_format": ("bits_per_weight", "dense_format", "dense_bytes_per_weight"),
+    "bits_per_weight": ("dense_format", "dense_bytes_per_weight"),
+    "bytes_per_weight": ("bits_per_weight", "dense_format", "dense_bytes_per_weight"),
+    "dense_format": ("dense_bytes_per_weight",),
+}
+
+
+def replaced_by(explicit: Container[str], preset: Preset) -> frozenset[str]:
+    """Parts of a preset's formats that explicit inputs replace together with their own."""
+    if "dense_format" not in preset.values and "bits_per_weight" not in preset.values:
+        return frozenset()
+    return frozenset(part for name, parts in _FORMAT_PARTS.items() if name in explicit for part in parts)
 
 
 def find_preset(keyword: str, given: Any) -> Preset:

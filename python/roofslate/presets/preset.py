@@ -34,6 +34,7 @@ KINDS = {
     "api_prices": "api_prices",
     "speculators": "speculator",
     "workloads": "workload",
+    "engines": "engine",
 }
 
 

@@ -12,4 +12,5 @@ PRESET_KEYWORDS = (
     "api_prices",
     "speculator",
     "workload",
+    "engine",
 )
