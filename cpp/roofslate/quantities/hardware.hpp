@@ -17,7 +17,14 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             one_of_formats<plain_formats>(Spec("f_c", "1", "format in which weights are multiplied", "definition"));
         template <class T> static constexpr T formula(in<weight_format, T> f)
-        { return select(f < double(plain_formats), f, by_peak(f, 0, T(0.0), T(1.0), T(2.0), T(3.0))); }
+        {
+            const auto of_peak = [](const NumberFormat& format) { return T(double(format.peak)); };
+            const auto is_plain = [](const NumberFormat& format) {
+                return format.peak == Peak::bf16 || &format < &number_formats[plain_formats];
+            };
+            const T plain = select(f < double(plain_formats), f, T(0.0));
+            return by_format<all_formats>(f, 0, of_peak, is_plain, plain);
+        }
     };
 
     // --- one chip ---
