@@ -18,12 +18,16 @@ namespace roofslate::quantities
             one_of_formats<plain_formats>(Spec("f_c", "1", "format in which weights are multiplied", "definition"));
         template <class T> static constexpr T formula(in<weight_format, T> f)
         {
-            const auto of_peak = [](const NumberFormat& format) { return T(double(format.peak)); };
-            const auto is_plain = [](const NumberFormat& format) {
-                return format.peak == Peak::bf16 || &format < &number_formats[plain_formats];
+            // The first formats are products themselves.
+            const auto value_of = [](const NumberFormat& format) {
+                const bool plain = &format < &number_formats[plain_formats];
+                return T(double(plain ? &format - number_formats : int(format.peak)));
             };
-            const T plain = select(f < double(plain_formats), f, T(0.0));
-            return by_format<all_formats>(f, 0, of_peak, is_plain, plain);
+            const auto is_bf16 = [](const NumberFormat& format) {
+                return &format == number_formats
+                    || (format.peak == Peak::bf16 && &format >= &number_formats[plain_formats]);
+            };
+            return by_format<all_formats>(f, 0, value_of, is_bf16, T(0.0));
         }
     };
 

@@ -52,7 +52,8 @@ def frame(
     ----------
     table : pandas.DataFrame
         Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices``,
-        ``loss_law``, ``calibration``, ``storage``, ``api_prices``, ``speculator``, ``workload`` and ``engine`` names of presets.
+        ``loss_law``, ``calibration``, ``storage``, ``api_prices``, ``speculator``, ``workload`` and ``engine``
+        names of presets.
     outputs : str or list of str
         Names of quantities.
     scenario : mapping, optional

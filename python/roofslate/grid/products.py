@@ -69,8 +69,10 @@ def _words(given: Input) -> Iterable[str]:
 
 
 def _chips(grid: Grid) -> Iterable[tuple[str, list[str]]]:
-    """Chips of a call by name, each with the formats of its peaks."""
+    """Chips of a call by name, each with the formats of its peaks; those with one peak for all formats are left out."""
     for preset in grid.presets.get("hardware", ()):
+        if "peak_flops" in preset.values:
+            continue
         yield preset.name, [peak for peak in _NEAREST if _has(grid.inputs, preset.values, f"peak_flops_{peak}")]
 
 

@@ -57,10 +57,13 @@ PRESETS: dict[str, Mapping[str, Preset]] = {
 @functools.lru_cache(maxsize=256)
 def preset_numbers(preset: Preset) -> dict[str, float]:
     """What a preset supplies, as the engine takes it: choices by their position."""
-    return {
+    numbers = {
         name: float(lookup(name).choices.index(value)) if isinstance(value, str) else value
         for name, value in preset.values.items()
     }
+    if preset.kind == "hardware" and "peak_flops" in numbers:  # one peak for every format
+        numbers.setdefault("peak_flops_bf16", numbers["peak_flops"])
+    return numbers
 
 
 # Parts of a checkpoint's format: they are nothing without its main one, and leave with it.

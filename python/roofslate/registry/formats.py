@@ -15,7 +15,7 @@ from roofslate.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["NumberFormat", "formats", "position_of", "word_in"]
+__all__ = ["NumberFormat", "formats", "position_of", "same_words", "word_in"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ def word_in(word: str, choices: Sequence[str]) -> str:
         return word
     name = _names().get(_plain(word), word)
     return name if name in choices else word
+
+
+def same_words(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether a position means the same word in two choices, of which one may have further words."""
+    return all(a == b for a, b in zip(one, other, strict=False))
 
 
 def position_of(quantity: str, word: str, choices: Sequence[str]) -> int:

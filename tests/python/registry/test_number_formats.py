@@ -81,7 +81,9 @@ def test_a_chip_without_a_format_multiplies_in_bf16_and_says_so() -> None:
     assert "fp8 is dequantized to bf16 on A100-80" in result(weight_format="fp8", hardware="A100-80")
     read = rs.evaluate("model_bytes", model="Llama-3.1-8B", weight_format="nvfp4", hardware="H100")
     assert "dequantized" not in read.attrs
-    explained = rs.explain("compute_time", model="Llama-3.1-8B", weight_format="nvfp4", hardware="H100", batch_size=8, chips=1)
+    explained = rs.explain(
+        "compute_time", model="Llama-3.1-8B", weight_format="nvfp4", hardware="H100", batch_size=8, chips=1
+    )
     assert "nvfp4 is dequantized to bf16 on H100" in str(explained)
 
 
@@ -100,7 +102,9 @@ def test_products_of_a_chip_of_ones_own_are_taken() -> None:
 
 
 def test_formats_of_weights_alone_name_the_nearest_of_caches() -> None:
-    with pytest.raises(rs.errors.UnknownName, match="kv_format: 'fp8-block' is a format of weights; the nearest is 'fp8'"):
+    with pytest.raises(
+        rs.errors.UnknownName, match="kv_format: 'fp8-block' is a format of weights; the nearest is 'fp8'"
+    ):
         rs.value("kv_bits", kv_format="fp8-block")
     with pytest.raises(rs.errors.UnknownName, match=r"unknown weight_format 'nvfp5'; did you mean .*'nvfp4'"):
         rs.value("bits_per_weight", weight_format="nvfp5")

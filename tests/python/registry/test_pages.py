@@ -66,7 +66,9 @@ def test_exact_is_the_default_and_pages_change_no_read() -> None:
     assert reserved() == rs.value("kv_stored_bytes", OSS)
 
 
-@pytest.mark.parametrize("name", ["memory_limited_sequences", "memory_limited_batch", "running_sequences", "sequence_slots"])
+@pytest.mark.parametrize(
+    "name", ["memory_limited_sequences", "memory_limited_batch", "running_sequences", "sequence_slots"]
+)
 def test_fewer_sequences_run(name: str) -> None:
     scenario = {**OSS, "hardware": "H100", "chips": 1, "concurrency": 10_000, "output_tokens": 100}
     exact, paged = (rs.value(name, {**scenario, **more}) for more in ({}, {"engine": "vLLM"}))
