@@ -186,7 +186,7 @@ namespace roofslate::quantities
         {"IQ2_XXS", "gguf-iq2_xxs", 2.3824, 0, 0, 0, Peak::bf16, Kernels::int4, llama_cpp, "2025-11", true},
     };
     inline constexpr int all_formats = int(std::size(number_formats));
-    inline constexpr int plain_formats = 7; // the first: those of caches and of products
+    inline constexpr int plain_formats = 7; // the first, also formats of a KV cache and of products
 
     // A choice of the first so many formats, after other words.
     template <int formats, class... First> constexpr Spec one_of_formats(const Spec& of, First... first)
@@ -199,7 +199,7 @@ namespace roofslate::quantities
         return spec;
     }
 
-    // Of the first so many formats the value that an entry has; `first`: the position of bf16 among the words of the
+    // Of the first so many formats the value of its entry; `first`: the position of bf16 among the words of the
     // choice. An entry whose value is the usual one is not asked for.
     template <int formats, class T, class Of, class IsUsual> constexpr number_of<T> by_format(
         const T& format,

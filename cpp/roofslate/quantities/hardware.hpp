@@ -13,7 +13,7 @@ namespace roofslate::quantities
     };
     struct compute_format
     {
-        // Of a format with scales by blocks its elements are multiplied; what no chip multiplies is turned into bf16.
+        // Of a format with scales by blocks its elements are multiplied; other formats are turned into bf16.
         static constexpr Spec spec =
             one_of_formats<plain_formats>(Spec("f_c", "1", "format in which weights are multiplied", "definition"));
         template <class T> static constexpr T formula(in<weight_format, T> f)

@@ -4,12 +4,12 @@
 
 namespace roofslate::quantities
 {
-    // --- what an engine does ---
+    // --- inputs of an engine ---
 
     struct cache_allocation
     {
         static constexpr Spec spec =
-            Spec("\\alpha_p", "1", "memory that a sequence takes (exact bytes, or whole pages)", "PagedAttention")
+            Spec("\\alpha_p", "1", "memory per sequence (exact bytes, or whole pages)", "PagedAttention")
                 .one_of("exact", "paged")
                 .by_default(0);
     };
@@ -29,7 +29,7 @@ namespace roofslate::quantities
     struct in_flight_tokens
     {
         static constexpr Spec spec =
-            Spec("L_f", "token/sequence", "tokens reserved ahead in layers with a window; inf: all", "vLLM")
+            Spec("L_f", "token/sequence", "tokens reserved ahead in layers with a window (or inf)", "vLLM")
                 .range(0, infinite)
                 .otherwise<prefill_chunk>();
     };
@@ -71,10 +71,10 @@ namespace roofslate::quantities
         in<windowed_kv_share, T> share,
         in<recurrent_layers, T> n_s)
     { return is<kv_page_groups>(groups, "equal") && (share > T(0.0) || n_s > T(0.0)); }
-    // A kind without layers leaves the others alone.
+    // A kind without layers does not count.
     template <class T> constexpr T fewest_layers(const T& one, const T& other)
     { return select(other > T(0.0), min(one, other), one); }
-    // Layers that groups have room for, relative to those of a kind.
+    // Layers that groups have room for, relative to the layers of a kind.
     template <class T> constexpr T padding_of(const T& layers_of_kind, const T& layers_of_group)
     {
         return select(
@@ -121,7 +121,7 @@ namespace roofslate::quantities
         { return select(shares_pages<T>(groups, share, n_s), padding_of<T>(n_w, n_p), T(1.0)); }
     };
 
-    // --- blocks, larger beside recurrent states: a page holds the state of a layer ---
+    // --- blocks, larger with recurrent states: a page holds the state of a layer ---
 
     struct page_bytes_per_token
     {
@@ -165,7 +165,7 @@ namespace roofslate::quantities
         }
     };
 
-    // --- what is reserved ---
+    // --- reserved bytes ---
 
     template <class T> constexpr T whole_blocks(const T& tokens, in<padded_block_size, T> b)
     { return b * ceil(tokens / b); }

@@ -110,7 +110,7 @@ def _together(presets: tuple[Preset, ...], replaced: frozenset[str] = frozenset(
     """What presets supply together, kept for the next point of the same."""
     each = [preset_numbers(preset) for preset in presets]
     if replaced:
-        each = [{name: x for name, x in own.items() if name not in replaced} for own in each]
+        each = [{name: x for name, x in numbers.items() if name not in replaced} for numbers in each]
     numbers = {name: x for own in each for name, x in own.items()}
     overlap = len(numbers) < sum(map(len, each))
     return _Presets(numbers, _core.Supply(numbers), overlap, is_parallel(numbers))

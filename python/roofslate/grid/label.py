@@ -258,7 +258,7 @@ def provenance(grid: Grid) -> dict[str, str]:
 
 
 def said_of(grid: Grid) -> dict[str, str]:
-    """Attributes of any result: the layout that a rule chose, formats of weights, members that no output takes."""
+    """Attributes of any result: layout by a rule, dequantized formats, unused members."""
     attrs = {LAYOUT: grid.layout} if grid.layout else {}
     if grid.dequantized:
         attrs["dequantized"] = grid.dequantized

@@ -1,4 +1,4 @@
-"""Formats of products that a chip lacks: refused where they are asked for, noted where weights are dequantized."""
+"""Formats of products that a chip lacks, refused or noted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_products(grid: Grid) -> None:
 
 
 def dequantized(grid: Grid, used: AbstractSet[str]) -> str:
-    """Formats whose weights a chip turns into bf16 before it multiplies them, in words; empty where there are none."""
+    """Name the formats that a chip turns into bf16 before it multiplies them."""
     if "peak_flops_bf16" not in used or "hardware" not in grid.presets:
         return ""
     notes: dict[str, None] = {}
@@ -69,7 +69,7 @@ def _words(given: Input) -> Iterable[str]:
 
 
 def _chips(grid: Grid) -> Iterable[tuple[str, list[str]]]:
-    """Chips of a call by name, each with the formats of its peaks; those with one peak for all formats are left out."""
+    """Chips of a call with the formats of their peaks, if they have several."""
     for preset in grid.presets.get("hardware", ()):
         if "peak_flops" in preset.values:
             continue

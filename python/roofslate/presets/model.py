@@ -386,7 +386,7 @@ def _values(shape: Shape) -> dict[str, float | str]:
 
 
 def _stored_formats(shape: Shape) -> dict[str, float | str]:
-    """Formats of the routed experts and of the other weights, and bytes of a weight where a word does not say them."""
+    """Formats and bytes of the routed experts and of the other weights."""
     parts, formats = shape.parts, shape.formats
     routed = parts.get("routed_experts", 0)
     values: dict[str, float | str] = {"weight_format": formats.weight}

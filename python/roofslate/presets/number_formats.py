@@ -1,4 +1,4 @@
-"""The catalog of number formats: bytes per weight with scales, and the peaks that chips multiply them at."""
+"""The catalog of number formats: bytes per weight with scales, and peaks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["number_formats"]
 
 
 def number_formats(hardware: str | Preset | None = None) -> pd.DataFrame:
-    """Number formats of weights: bytes per weight, groups, scales, and the peak that they are multiplied at.
+    """List the number formats of weights: bytes per weight, scales, and peaks.
 
     A format that a chip does not multiply is turned into bf16 first.
 
     Parameters
     ----------
     hardware : str or Preset, optional
-        Chip for which `multiplied_in` and `peak_flops` hold; otherwise the former is that of a chip with every peak.
+        Chip of `multiplied_in` and `peak_flops`. By default `multiplied_in` is for a chip with every peak.
 
     Returns
     -------

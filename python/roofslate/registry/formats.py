@@ -60,8 +60,8 @@ class NumberFormat:
 @functools.cache
 def formats() -> Mapping[str, NumberFormat]:
     """All number formats by name, in the order of their words."""
-    found = [NumberFormat(**{**entry, "aliases": tuple(entry["aliases"].split())}) for entry in _core.number_formats()]
-    return MappingProxyType({entry.name: entry for entry in found})
+    table = [NumberFormat(**{**entry, "aliases": tuple(entry["aliases"].split())}) for entry in _core.number_formats()]
+    return MappingProxyType({entry.name: entry for entry in table})
 
 
 def _plain(text: str) -> str:
@@ -75,7 +75,7 @@ def _names() -> Mapping[str, str]:
 
 
 def word_in(word: str, choices: Sequence[str]) -> str:
-    """The word of a choice that a text means: itself, or the format of which it is another name."""
+    """Read a word of a choice, or another name of a number format."""
     if word in choices or "nvfp4" not in choices:
         return word
     name = _names().get(_plain(word), word)
@@ -83,7 +83,7 @@ def word_in(word: str, choices: Sequence[str]) -> str:
 
 
 def same_words(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether a position means the same word in two choices, of which one may have further words."""
+    """Compare the words of two choices, of which one may have more."""
     return all(a == b for a, b in zip(one, other, strict=False))
 
 
@@ -95,9 +95,9 @@ def position_of(quantity: str, word: str, choices: Sequence[str]) -> int:
     UnknownName
         For a word that is none; the message names the nearest.
     """
-    found = word_in(word, choices)
-    if found in choices:
-        return choices.index(found)
+    name = word_in(word, choices)
+    if name in choices:
+        return choices.index(name)
     entry = formats().get(_names().get(_plain(word), "")) if "nvfp4" in choices else None
     if entry is None:
         error = unknown(quantity, word, choices)

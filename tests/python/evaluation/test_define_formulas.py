@@ -119,7 +119,7 @@ def copies():
             for need in BUILT[name].needs:
                 make(need)
             chained[name] = define_copy(name, renamed)
-            if not BUILT[name].choices:  # words are compared with a choice alone
+            if not BUILT[name].choices:  # only a choice compares with words
                 renamed[name] = f"copy_of_{name}"
 
     with rs.definitions():

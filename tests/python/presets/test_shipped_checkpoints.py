@@ -1,4 +1,4 @@
-"""Bytes of published checkpoints: counted from a config.json, and from the preset that it makes."""
+"""Bytes of published checkpoints, counted from a config.json and its preset."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def model_of(row: dict[str, Any]) -> rs.Model:
 
 
 def predicted(row: dict[str, Any], model: rs.Model) -> float:
-    """Bytes of a layer for multi-token prediction, in its format or that of the last layer."""
+    """Bytes of a layer for multi-token prediction, in its format or like the last layer."""
     if "prediction" not in row:
         return 0.0
-    kept = model.shape.formats.bits if not row["prediction"] else {}
+    stored_bits = model.shape.formats.bits if not row["prediction"] else {}
     parts = model.shape.layers[-1].parameters
-    return sum(weights * kept.get(part, model.shape.formats.plain) for part, weights in parts.items()) / 8
+    return sum(weights * stored_bits.get(part, model.shape.formats.plain) for part, weights in parts.items()) / 8
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['model']}-{row.get('weight_format', 'own')}")

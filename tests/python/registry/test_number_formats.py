@@ -1,4 +1,4 @@
-"""Number formats: one table, the names that users write, the peaks of chips, and formats that a chip lacks."""
+"""Number formats: one table, names, peaks of chips, formats that a chip lacks."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_a_product_runs_at_the_peak_of_the_table(name: str, chip: str) -> None:
 
 def test_a_chip_without_a_format_multiplies_in_bf16_and_says_so() -> None:
     def result(**inputs: str) -> str:
-        found = rs.evaluate("compute_time", model="Llama-3.1-8B", batch_size=8, chips=1, **inputs)
-        return str(found.attrs.get("dequantized", ""))
+        result_of = rs.evaluate("compute_time", model="Llama-3.1-8B", batch_size=8, chips=1, **inputs)
+        return str(result_of.attrs.get("dequantized", ""))
 
     assert result(weight_format="nvfp4", hardware="H100") == "nvfp4 is dequantized to bf16 on H100"
     assert result(weight_format="nvfp4", hardware="B200") == ""
@@ -111,9 +111,9 @@ def test_formats_of_weights_alone_name_the_nearest_of_caches() -> None:
 
 
 def test_a_format_of_the_caller_replaces_the_mixture_of_a_model() -> None:
-    own = rs.value("model_bytes", model="gpt-oss-120b")
+    shipped = rs.value("model_bytes", model="gpt-oss-120b")
     count = rs.value("total_parameters", model="gpt-oss-120b")
-    assert own == pytest.approx(65.25e9, rel=0.002)
+    assert shipped == pytest.approx(65.25e9, rel=0.002)
     assert rs.value("model_bytes", model="gpt-oss-120b", weight_format="bf16") == 2 * count
     assert rs.value("model_bytes", model="gpt-oss-120b", bytes_per_weight=1) == count
     assert rs.value("model_bytes", model="gpt-oss-120b", dense_format="mxfp4") == pytest.approx(count * 0.53125)

@@ -1,4 +1,4 @@
-"""Pages of the KV cache: documented reservations of engines, and every outcome that obeys them."""
+"""Pages of the KV cache: documented reservations, and outcomes that obey them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_page_of_gpt_oss_120b_holds_the_tokens_of_a_log() -> None:
 
 
 def test_blocks_of_the_design_document() -> None:
-    """20 layers with a window of 32 and 10 without, blocks of 16, 112 tokens: 7 + 2 + 2 blocks of 10 layers."""
+    """20 layers with a window of 32, 10 without, 112 tokens: 7 + 2 + 2 blocks."""
     inputs = {
         "cache_allocation": "paged", "layers": 30, "windowed_attention_layers": 20, "attention_window": 32,
         "kv_bytes_per_token": 30, "context_length": 112, "in_flight_tokens": 0,
@@ -37,7 +37,7 @@ def test_blocks_of_the_design_document() -> None:
 
 
 def test_groups_of_gemma_are_padded() -> None:
-    """62 layers, 10 without a window: groups of 10, seven of them, the last with 8 layers of padding."""
+    """62 layers, 10 without a window: seven groups of 10, the last padded by 8."""
     inputs = {
         "cache_allocation": "paged", "layers": 62, "windowed_attention_layers": 52, "attention_window": 1024,
         "kv_bytes_per_token": 62, "context_length": 4096,
@@ -106,9 +106,9 @@ def test_the_context_that_fills_memory_is_whole_blocks() -> None:
     paged = {**scenario, "engine": "vLLM", "in_flight_tokens": 2048}
     longest = rs.value("full_memory_context", paged)
     assert longest % 16 == 0
-    left = rs.value("kv_cache_capacity", paged)
+    capacity = rs.value("kv_cache_capacity", paged)
     bytes_at = [rs.value("kv_bytes", {**paged, "context_length": longest + more}) for more in (0, 1)]
-    assert bytes_at[0] <= left < bytes_at[1]
+    assert bytes_at[0] <= capacity < bytes_at[1]
     assert longest < rs.value("full_memory_context", scenario)
 
 

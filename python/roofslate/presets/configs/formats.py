@@ -119,9 +119,9 @@ def bits_of(name: str) -> float:
 
 
 def bits_in(weight_format: str, parts: Mapping[str, int]) -> dict[str, float]:
-    """Bits of a weight by part in a format; in 4 bits a model with experts keeps everything else in 16.
+    """Bits of a weight by part in a format.
 
-    A mixture of llama.cpp is a mean over all weights.
+    In 4 bits a model with experts keeps everything else in 16. A mixture of llama.cpp is a mean over all weights.
     """
     bits = _NVFP4[0] if weight_format == "fp4" else bits_of(weight_format)
     if weight_format == "bf16":
@@ -163,8 +163,7 @@ def read_formats(
     if where is None:
         if not dtype:
             assumptions.append("torch_dtype: 16 bits a weight, as most checkpoints have")
-        found = {"routed_experts": experts} if experts else {}
-        return _of_parts(found, parts, "bf16", plain)
+        return _of_parts({"routed_experts": experts} if experts else {}, parts, "bf16", plain)
     table = where[0].inside(where[1])
     reader = _Table(table, parts, modules, beside=beside, doubts=doubts)
     found = reader.formats()
@@ -187,15 +186,15 @@ def read_formats(
 _EXPERT_TYPES = {"fp4": _MXFP4, "mxfp4": _MXFP4, "nvfp4": _NVFP4, "fp8": _named("fp8"), "int4": _named("int4-g32")}
 
 
-def _of_parts(found: Mapping[str, _Format], parts: Mapping[str, int], kv: str, plain: float) -> Formats:
-    """Formats by part as those of a checkpoint."""
+def _of_parts(by_part: Mapping[str, _Format], parts: Mapping[str, int], kv: str, plain: float) -> Formats:
+    """Formats of a checkpoint from the formats of its parts."""
     dense: Counter[str] = Counter()
     for part in _MATRICES:
         if part != "routed_experts":
-            dense[found.get(part, _BF16)[1]] += parts.get(part, 0)
+            dense[by_part.get(part, _BF16)[1]] += parts.get(part, 0)
     most = dense.most_common(1)[0][0]
-    weight = found.get("routed_experts", _BF16)[1] if parts.get("routed_experts") else most
-    return Formats(weight, most, kv, {part: bits for part, (bits, _) in found.items()}, plain)
+    weight = by_part.get("routed_experts", _BF16)[1] if parts.get("routed_experts") else most
+    return Formats(weight, most, kv, {part: bits for part, (bits, _) in by_part.items()}, plain)
 
 
 class _Table:
@@ -428,6 +427,6 @@ def _width(width: int, group: int, kind: str, *, zero_points: bool = False) -> _
 
 
 def _closest(bits: float, family: str) -> _Format:
-    """A format by its bits: that of the family which has them, otherwise the family's plain name."""
+    """Name a format of a family by its bits, otherwise by the family."""
     names = (name for name, entry in formats().items() if name.startswith(family) and entry.bits == bits)
     return bits, next(names, family)
