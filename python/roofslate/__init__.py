@@ -3,7 +3,7 @@
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
 `quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
-`storage`, `speculators`, `workloads`, `sites` are catalogs of sourced numbers.
+`storage`, `speculators`, `workloads`, `engines`, `sites` are catalogs of sourced numbers.
 """
 
 from importlib import import_module as _import_module
@@ -52,6 +52,7 @@ _HOMES = {
     "presets.calibration": ("Bands",),
     "presets.catalog": (
         "api_prices",
+        "engines",
         "hardware",
         "load_presets",
         "loss_laws",
@@ -64,6 +65,7 @@ _HOMES = {
     ),
     "presets.kernels": ("kernel_facts",),
     "presets.model": ("Model",),
+    "presets.number_formats": ("number_formats",),
     "presets.preset": ("Preset",),
     "price_lists.infer": ("infer",),
     "price_lists.result": ("Inference",),

@@ -60,6 +60,7 @@ CALLS = {
     "linspace": "rs.linspace(1, 10, 3)",
     "kernel_facts": "rs.kernel_facts('H100')",
     "load_presets": "rs.load_presets('no file')",
+    "number_formats": "rs.number_formats('H100')",
     "pareto": "rs.pareto(minimize='none', maximize='none', over='hbm_capacity', hbm_capacity=[1e9, 2e9])",
     "plot": "rs.plot('none')",
     "quantiles": "rs.quantiles('hbm_drain_time', 0.5, hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
@@ -81,7 +82,9 @@ CALLS = {
     "value": "rs.value('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
 }
 MODULES = {"charts", "ciphers", "errors", "math", "moe", "scaling", "schedules", "typing"}
-CATALOGS = {"api_prices", "hardware", "loss_laws", "models", "prices", "sites", "speculators", "storage", "workloads"}
+CATALOGS = {
+    "api_prices", "engines", "hardware", "loss_laws", "models", "prices", "sites", "speculators", "storage", "workloads",
+}  # fmt: skip
 # In the order of `first`, names are used before all modules are imported or after.
 TWICE = """
 import importlib, io, pkgutil, types

@@ -18,6 +18,7 @@
     THEME(kernels)              \
     THEME(adapters)             \
     THEME(cache)                \
+    THEME(pages)                \
     THEME(offloading)           \
     THEME(speculation)          \
     THEME(sequences)            \

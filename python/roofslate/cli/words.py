@@ -36,6 +36,7 @@ _PRESET_INPUTS = (
     "speculator",
     "workload",
     "site",
+    "engine",
 )
 
 

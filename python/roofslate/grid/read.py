@@ -24,7 +24,8 @@ from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.grid.layout import complete_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_other_chip, warn_of_price
-from roofslate.presets.lookup import PRESETS, dated, find_preset, preset_numbers
+from roofslate.grid.products import check_products, dequantized
+from roofslate.presets.lookup import PRESETS, dated, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
 from roofslate.registry.values import (
@@ -139,6 +140,7 @@ def read_grid(
     check_load(grid, sought)
     if not grid.quiet:
         warn_of_other_chip(grid)
+    check_products(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
         warn_of_price(keywords, float(np.max(price.values)))
@@ -150,7 +152,7 @@ def read_grid(
     if wanted:
         if "chips" in grid.inputs:
             complete_layout(grid, wanted, sought)
-        check_effect(grid, wanted)
+        grid.dequantized = dequantized(grid, check_effect(grid, wanted))
     return grid
 
 
@@ -282,6 +284,7 @@ def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
     if inputs is None:
         inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
     grid.presets[preset.kind] = [preset]
+    explicit = explicit | replaced_by(explicit, preset)
     for name in inputs:
         if name in grid.inputs and name not in explicit:
             raise supplied_twice(name, grid)
@@ -315,6 +318,7 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str
     else:
         names = [given]
     presets = [find_preset(keyword, name) for name in names]
+    explicit = frozenset(explicit).union(*(replaced_by(explicit, preset) for preset in presets))
     if dims == (keyword,):
         grid.add_axis(keyword, len(presets), (np.array([p.name for p in presets]), None), keyword)
     grid.presets[keyword] = presets
@@ -364,7 +368,7 @@ def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
 def _follows(name: str) -> bool:
     """Whether a quantity may follow from others."""
     q = lookup(name)
-    return q.computed or bool(q.fallback)
+    return q.computed or bool(q.fallback) or q.default is not None
 
 
 def _needed(grid: Grid, wanted: Sequence[str]) -> set[str]:

@@ -24,6 +24,7 @@ __all__ = [
     "AS_OF",
     "Catalog",
     "api_prices",
+    "engines",
     "hardware",
     "load_presets",
     "loss_laws",
@@ -53,6 +54,7 @@ _SHIPPED = (
     "speculators.toml",
     "workloads.toml",
     "ownership.toml",
+    "engines.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -482,3 +484,4 @@ api_prices = Catalog("api_prices")
 speculators = Catalog("speculators")
 workloads = Catalog("workloads")
 sites = Catalog("sites")
+engines = Catalog("engines")

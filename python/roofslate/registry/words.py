@@ -15,4 +15,5 @@ PRESET_KEYWORDS = (
     "speculator",
     "workload",
     "site",
+    "engine",
 )

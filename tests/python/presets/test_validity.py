@@ -17,8 +17,17 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 CATALOGS = (
-    rs.models, rs.hardware, rs.prices, rs.loss_laws, rs.storage, rs.api_prices, rs.speculators, rs.workloads, rs.sites,
-)  # fmt: skip
+    rs.models,
+    rs.hardware,
+    rs.prices,
+    rs.loss_laws,
+    rs.storage,
+    rs.api_prices,
+    rs.speculators,
+    rs.workloads,
+    rs.sites,
+    rs.engines,
+)
 DAY = "2026-11-22"
 
 
