@@ -89,9 +89,11 @@ namespace roofslate::quantities
             in<checkpoint_time, T> t_w,
             in<restart_time, T> t_s)
         {
-            const T writing = select(t_i == T(infinite), T(1.0), 1.0 / (1.0 + t_w / t_i));
+            const T writing =
+                select(t_i == T(infinite), T(1.0), select(t_w == T(0.0), T(1.0), 1.0 / (1.0 + t_w / t_i)));
             const T span = (t_i + t_w) / M;
-            const T repeated = select(span == T(0.0), T(1.0), span / (exp(span) - 1.0));
+            const T series = 1.0 - span * (0.5 - span / 12.0); // where the difference below has lost its digits
+            const T repeated = select(span < 1e-3, series, span / (exp(span) - 1.0));
             return select(M == T(infinite), writing, writing * (repeated * exp(-(t_s / M))));
         }
     };

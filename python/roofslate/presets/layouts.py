@@ -176,8 +176,8 @@ def _of_experts(layouts: _Partial) -> Iterator[Rule]:
         return
     at, stage = layouts.at, layouts.stage
     yield layouts.of_stage()  # experts need not be shared out evenly
-    if "global_batch_size" in sizes:  # to train, each chip has an expert
-        experts = np.asarray(sizes["experts"])
+    if "global_batch_size" in layouts.sizes:  # to train, each chip has an expert
+        experts = np.asarray(layouts.sizes["experts"])
         words = "leave an expert to each part of", "experts"
         yield Rule(layouts.name, layouts.part, *words, experts, layouts.part <= experts, at_most)
     left = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
