@@ -479,8 +479,8 @@ namespace roofslate::quantities
             in<scale_out_bandwidth, T> u_o)
         {
             const T width = select(d_c > T(0.0), d_c + d_r, 2.0 * n_kv * d_h / min(count(G_t), T(n_kv)));
-            const T gather = all_reduce_time<T>(G_c, copies_in_domain<T>(G_u, G_t), u, u_o) / 2.0;
-            return select(G_c == T(1.0), T(0.0), tokens / G_r * (n * width * w) * ((3.0 + again) * gather));
+            const T all_reduce = all_reduce_time<T>(G_c, copies_in_domain<T>(G_u, G_t), u, u_o); // twice a gathering
+            return select(G_c == T(1.0), T(0.0), tokens / G_r * (n * width * w) * ((1.5 + again / 2.0) * all_reduce));
         }
     };
     // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, those

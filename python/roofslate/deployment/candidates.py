@@ -321,15 +321,17 @@ def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
     return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
 
 
-def with_recipe(inputs: Mapping[str, Any], reached: Mapping[str, None]) -> dict[str, Any]:
-    """Inputs of a search with the recipes of a training run to compare, where outputs ask for one and none is given."""
-    if _UNSAID in inputs or _UNSAID not in reached:
-        return dict(inputs)
+def with_recipe(inputs: dict[str, Any], wanted: Sequence[str]) -> dict[str, Any]:
+    """Inputs of a search with the recipes of a training run to compare, if outputs ask for one and none is given."""
+    if _UNSAID in inputs or _UNSAID not in reachable(wanted, ()):
+        return inputs
+    if _UNSAID not in reachable(wanted, read_grid(inputs).inputs):  # something given cuts the path
+        return inputs
     recipe = {name: x for name, x in RECIPE.items() if name not in inputs}
     schedules = inputs.get("pipeline_schedule", "interleaved")
     if "interleaved" not in ([schedules] if isinstance(schedules, str) else list(schedules)):
         recipe.pop("model_chunks", None)
-    return {**inputs, **recipe}
+    return changed(inputs, recipe, exempt=True)
 
 
 def octaves() -> npt.NDArray[np.float64]:

@@ -152,7 +152,7 @@ def deploy(
         if training:  # unless something given cuts the path
             training = "tokens_per_step" in reachable(told, read_grid(inputs).inputs)
         inputs["calibration"] = default_estimate(objective, training=training, registry=current())
-    inputs = with_recipe(inputs, reachable(told, read_grid(inputs).inputs))
+    inputs = with_recipe(inputs, told)
     request = _Request(told, bool(maximize), tuple(conditions), units, {"threads": threads, "progress": progress})
     modes = asked_modes(inputs, prefill)
     if not modes:
