@@ -1,4 +1,4 @@
-// Reinforcement learning on two pools of chips: replicas that generate rollouts, a trainer that learns from them, and
+// Reinforcement learning on two pools of chips: rollout replicas, a trainer that learns from them, and
 // the new weights on their way back.
 #pragma once
 #include "roofslate/quantities/rollouts.hpp"
@@ -23,7 +23,7 @@ namespace roofslate::quantities
             Spec(
                 "\\rho_f",
                 "1",
-                "rollout slots at the end of a batch (awaited, refilled by the next batch)",
+                "slots at the end of a batch (awaited, refilled by the next batch)",
                 "AReaL, arXiv 2505.24298")
                 .one_of("awaited", "refilled")
                 .by_default(0);
@@ -32,19 +32,16 @@ namespace roofslate::quantities
     // --- the pools ---
 
     struct rollout_replicas
-    {
-        static constexpr Spec spec =
-            Spec("R_R", "1", "replicas that generate rollouts", "definition").positive().by_default(1);
-    };
+    { static constexpr Spec spec = Spec("R_R", "1", "rollout replicas", "definition").positive().by_default(1); };
     struct rollout_chips
     {
-        static constexpr Spec spec = Spec("G_R", "chip", "chips that generate rollouts", "definition");
+        static constexpr Spec spec = Spec("G_R", "chip", "chips of the rollout pool", "definition");
         template <class T> static constexpr T formula(in<rollout_replicas, T> R, in<chips, T> G) { return R * G; }
     };
     struct trainer_chips
     {
         static constexpr Spec spec =
-            Spec("G_T", "chip", "chips that train on rollouts", "definition").positive().otherwise<chips>();
+            Spec("G_T", "chip", "chips of the trainer pool", "definition").positive().otherwise<chips>();
     };
     struct rl_paid_chips
     {
@@ -94,7 +91,7 @@ namespace roofslate::quantities
             Spec(
                 "n_s",
                 "1",
-                "forward passes of the trainer per token besides its update (reference, old policy)",
+                "scoring passes per token (reference, old policy) besides the update",
                 "PPO, arXiv 1707.06347")
                 .range(0)
                 .by_default(0);
@@ -130,11 +127,7 @@ namespace roofslate::quantities
     struct weight_sync_path
     {
         static constexpr Spec spec =
-            Spec(
-                "\\rho_y",
-                "1",
-                "way of new weights to rollout replicas (relayed by replicas, direct from the trainer)",
-                "definition")
+            Spec("\\rho_y", "1", "path of new weights (relayed by replicas, direct from the trainer)", "definition")
                 .one_of("relayed", "direct")
                 .by_default(0);
     };
@@ -171,11 +164,8 @@ namespace roofslate::quantities
     };
     struct rl_step_time
     {
-        static constexpr Spec spec = Spec(
-            "T_S",
-            "s",
-            "time of a step of reinforcement learning (sum, or the slower pool if asynchronous)",
-            "AReaL, arXiv 2505.24298");
+        static constexpr Spec spec =
+            Spec("T_S", "s", "time of an RL step, both pools and weight synchronization", "AReaL, arXiv 2505.24298");
         template <class T> static constexpr T formula(
             in<rl_mode, T> mode,
             in<rollout_pool_time, T> t_R,

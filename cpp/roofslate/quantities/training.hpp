@@ -232,7 +232,7 @@ namespace roofslate::quantities
             Spec(
                 "B_1",
                 "token",
-                "critical batch of a run of one token by its power law (inf: no limit)",
+                "coefficient of the critical-batch power law (inf, no limit)",
                 "Zhang et al. 2024, arXiv 2410.21676")
                 .positive(infinite)
                 .by_default(infinite);
@@ -250,12 +250,9 @@ namespace roofslate::quantities
     };
     struct critical_batch_overhead
     {
+        // 1 where the batch is the noise scale of gradients; Zhang et al. define it by a fifth more.
         static constexpr Spec spec =
-            Spec(
-                "o_B",
-                "1",
-                "extra tokens at the critical batch (1 by gradient noise, 0.2 in Zhang et al.)",
-                "arXiv 1812.06162; 2410.21676")
+            Spec("o_B", "1", "share of extra tokens at the critical batch size", "arXiv 1812.06162; 2410.21676")
                 .range(0)
                 .by_default(1);
     };
@@ -265,7 +262,7 @@ namespace roofslate::quantities
             Spec(
                 "B_c",
                 "token",
-                "critical batch size of a run (inf: no limit)",
+                "critical batch size of a run (inf, no limit)",
                 "McCandlish et al. 2018, arXiv 1812.06162")
                 .positive(infinite);
         template <class T> static constexpr T formula(
@@ -290,7 +287,7 @@ namespace roofslate::quantities
     struct processed_pretraining_tokens
     {
         static constexpr Spec spec =
-            Spec("D_B", "token", "tokens of a run, those that its batch asks for more included", "arXiv 1812.06162");
+            Spec("D_B", "token", "processed tokens of a run, extra ones of a large batch included", "arXiv 1812.06162");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<large_batch_factor, T> f)
         { return select(f == T(1.0), D, D * f); }
     };

@@ -11,7 +11,7 @@ namespace roofslate::quantities
             Spec(
                 "M_1",
                 "chip*s",
-                "mean chip time between failures that interrupt a run (inf: none)",
+                "mean chip time between interruptions of a run (inf, none)",
                 "Llama 3 report, arXiv 2407.21783")
                 .positive(infinite)
                 .by_default(infinite);
@@ -57,11 +57,7 @@ namespace roofslate::quantities
     struct checkpoint_interval
     {
         static constexpr Spec spec =
-            Spec(
-                "t_i",
-                "s",
-                "training time between checkpoints, Young's optimum (inf: no checkpoints)",
-                "Young 1974, CACM 17(9)")
+            Spec("t_i", "s", "training time between checkpoints, Young's optimum (inf, none)", "Young 1974, CACM 17(9)")
                 .positive(infinite);
         template <class T> static constexpr T formula(in<time_between_failures, T> M, in<checkpoint_time, T> t_w)
         { return select(M == T(infinite), T(infinite), sqrt(2.0 * t_w * M)); }
@@ -77,12 +73,7 @@ namespace roofslate::quantities
     {
         // Failures at random: Daly 2006, Future Generation Computer Systems 22(3), equation 20.
         static constexpr Spec spec =
-            Spec(
-                "\\eta_g",
-                "1",
-                "share of a run's time in which steps advance, failures and checkpoints counted",
-                "Daly 2006")
-                .positive(1);
+            Spec("\\eta_g", "1", "share of a run's time in which steps advance", "Daly 2006").positive(1);
         template <class T> static constexpr T formula(
             in<time_between_failures, T> M,
             in<checkpoint_interval, T> t_i,
@@ -93,7 +84,8 @@ namespace roofslate::quantities
                 select(t_i == T(infinite), T(1.0), select(t_w == T(0.0), T(1.0), 1.0 / (1.0 + t_w / t_i)));
             const T span = (t_i + t_w) / M;
             const T series = 1.0 - span * (0.5 - span / 12.0); // where the difference below has lost its digits
-            const T repeated = select(span < 1e-3, series, span / (exp(span) - 1.0));
+            const T inside = select(span > 700.0, T(0.0), span / (exp(span) - 1.0)); // e^700 is near the largest number
+            const T repeated = select(span < 1e-3, series, inside);
             return select(M == T(infinite), writing, writing * (repeated * exp(-(t_s / M))));
         }
     };

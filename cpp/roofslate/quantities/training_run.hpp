@@ -567,7 +567,7 @@ namespace roofslate::quantities
             Spec(
                 "w_f",
                 "byte/parameter",
-                "stored bytes per frozen weight (QLoRA: 0.516 in NF4 with two levels of scales)",
+                "stored bytes per frozen weight (NF4 of QLoRA, 0.516)",
                 "QLoRA, arXiv 2305.14314")
                 .positive()
                 .otherwise<training_bytes_per_weight>();

@@ -163,6 +163,7 @@ class Deployments:
         """A layout in words."""
         parts = {name: int(row[name]) for name in self._axes[LAYOUT] if name in DIMENSIONS and row[name] == row[name]}
         words = [_word(name, row[name]) for name in self._axes[LAYOUT] if name not in DIMENSIONS]
+        words = [word for word in words if word]
         words += [DIMENSIONS[name].text.format(n) for name, n in parts.items() if n > 1 or name == "chips"]
         return ", ".join(words).replace(" 1 chips", " 1 chip")
 
@@ -309,8 +310,10 @@ class Deployments:
 
 
 def _word(name: str, x: Any) -> str:
-    """What a kind has on an axis; a number needs the name."""
-    return f"{name} {x:g}" if name in entries() and isinstance(x, float) else str(x)
+    """The value of a kind on an axis; a number needs the name, and one of a part is left out."""
+    if name not in entries() or not isinstance(x, float):
+        return str(x)
+    return f"{name} {x:g}" if x != 1 else ""
 
 
 def _percent(share: float) -> str:

@@ -105,6 +105,37 @@ def test_training_is_as_looking_at_every_layout():
     assert rs.value("pretraining_cost", plan.best) == plan.table["pretraining_cost"].iloc[0]
 
 
+def test_a_recipe_is_searched_if_none_is_given():
+    """The best of all recipes, one by one."""
+    run = {name: x for name, x in RUN.items() if name not in ("activation_policy", "sharded_state")}
+    run |= {"model": "Llama-3.1-70B", "chips": 64}
+    plan = rs.deploy(objective="pretraining_cost", **run)
+    own = ["activation_policy", "sharded_state", "pipeline_schedule", "model_chunks"]
+    assert {*own} <= {*plan.table.columns}
+    assert plan.best["sequence_parallel"] == "on"
+    interleaved = plan.table["pipeline_schedule"] == "interleaved"
+    assert (plan.table.loc[~interleaved, "model_chunks"] == 1).all()
+    for policy, state in itertools.product(("all", "selective", "block"), ("optimizer", "gradients", "weights")):
+        for schedule, chunks in (("1f1b", 1), ("interleaved", 2), ("interleaved", 5)):
+            recipe = {"activation_policy": policy, "sharded_state": state, "pipeline_schedule": schedule}
+            recipe |= {"model_chunks": chunks} if schedule == "interleaved" else {}
+            one = rs.deploy(objective="pretraining_cost", sequence_parallel="on", **run, **recipe)
+            rows = (
+                plan.table[own].isin({name: [x] for name, x in recipe.items()} | {"model_chunks": [chunks]}).all(axis=1)
+            )
+            assert rows.sum() == len(one.table)
+            if len(one.table):
+                assert plan.table.loc[rows, "pretraining_cost"].min() == one.table["pretraining_cost"].min()
+    given_recipe = rs.deploy(objective="pretraining_cost", pipeline_schedule="1f1b", **run)
+    assert "model_chunks" not in given_recipe.table
+
+
+def test_training_searches_no_crowd():
+    plan = rs.deploy(objective="pretraining_cost", chips=64, **RUN)
+    assert "concurrency" not in plan.table
+    assert not any("concurrency" in text for text in plan.always)
+
+
 # ------------------------------------------------------------------------------------------------------- the lecture
 
 
