@@ -197,7 +197,7 @@ def _best(inputs: Mapping[str, Any]) -> tuple[float, str]:
     if plan.table.empty:
         return np.nan, "none fits"
     first = plan.table.iloc[0]
-    return float(first[_UTILIZATION]), _in_words(first)
+    return float(first[_UTILIZATION]), _in_words(dict(first))
 
 
 def _in_words(layout: Mapping[str, Any]) -> str:

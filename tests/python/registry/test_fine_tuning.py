@@ -68,7 +68,7 @@ def test_frozen_weights_leave_no_gradient_to_fill_gaps_with() -> None:
 
 
 def test_adapters_act_where_they_are_trained_alone() -> None:
-    with pytest.raises(errors.IneffectiveInput, match="'lora_rank' has no effect .* give trained_weights='adapters'"):
+    with pytest.raises(errors.IneffectiveInput, match=r"'lora_rank' has no effect .* give trained_weights='adapters'"):
         rs.value("training_step_time", BASE, lora_rank=16)
     with pytest.raises(errors.MissingInput, match="lora_rank"):
         rs.value("training_step_time", BASE, trained_weights="adapters")
