@@ -34,10 +34,13 @@ namespace roofslate::binding
             d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
             d["implied_by"] = py::tuple(implied_by);
             d["replaced_by"] = name_or_none(e.replaced_by);
-            py::list replaced_where;
+            py::list replaced_where, replaced_unless;
             for (const int n : e.replaced_where)
                 replaced_where.append(name_or_none(n));
+            for (const int n : e.replaced_unless)
+                replaced_unless.append(name_or_none(n));
             d["replaced_where"] = py::tuple(replaced_where);
+            d["replaced_unless"] = py::tuple(replaced_unless);
             d["changed"] = name_or_none(e.changed);
             d["changed_value"] = e.changed >= 0 && e.needs.size() == 1
                 ? py::object(py::float_(e.spec->changed_value))

