@@ -50,7 +50,7 @@ namespace roofslate::quantities
             in<rl_mode, T> mode,
             in<rollout_chips, T> G_R,
             in<trainer_chips, T> G_T)
-        { return choose(mode, G_R + G_T, max(G_R, G_T), G_R + G_T); }
+        { return select(is<rl_mode>(mode, "colocated"), max(G_R, G_T), G_R + G_T); }
     };
     struct rollout_chip_price
     {
@@ -122,7 +122,7 @@ namespace roofslate::quantities
             in<trainer_chips, T> G,
             in<trainer_peak_flops, T> F,
             in<training_utilization, T> u)
-        { return D * (beside(f * epochs, spend(scored, two * N_a)) / (F * u)) / G; }
+        { return D * (spend_beside(f * epochs, scored, two * N_a) / (F * u)) / G; }
     };
     struct weight_sync_path
     {
@@ -171,7 +171,7 @@ namespace roofslate::quantities
             in<rollout_pool_time, T> t_R,
             in<trainer_time, T> t_G,
             in<weight_sync_time, T> t_y)
-        { return choose(mode, t_R + t_G, t_R + t_G, max(t_R, t_G)) + t_y; }
+        { return select(is<rl_mode>(mode, "asynchronous"), max(t_R, t_G), t_R + t_G) + t_y; }
     };
     struct rollout_pool_utilization
     {
@@ -211,7 +211,12 @@ namespace roofslate::quantities
             in<batch_slots, T> N,
             in<rollouts_per_batch, T> n,
             in<rl_step_time, T> T_S)
-        { return choose(mode, T(0.0), T(0.0), 1.0 + choose(refill, T(0.0), full * (N / n) / T_S)); }
+        {
+            return select(
+                is<rl_mode>(mode, "asynchronous"),
+                1.0 + choose(refill, T(0.0), full * (N / n) / T_S),
+                T(0.0));
+        }
     };
 
     // --- what it costs ---
@@ -227,7 +232,7 @@ namespace roofslate::quantities
             in<trainer_chips, T> G_T,
             in<trainer_chip_price, T> p_T,
             in<rl_paid_chips, T> G)
-        { return T_S * choose(mode, G_R * p_R + G_T * p_T, G * p_R, G_R * p_R + G_T * p_T); }
+        { return T_S * select(is<rl_mode>(mode, "colocated"), G * p_R, G_R * p_R + G_T * p_T); }
     };
     struct rl_cost_per_token
     {

@@ -289,7 +289,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("D_B", "token", "processed tokens of a run, extra ones of a large batch included", "arXiv 1812.06162");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<large_batch_factor, T> f)
-        { return select(f == T(1.0), D, D * f); }
+        { return D * f; }
     };
     struct fewest_pretraining_steps
     {

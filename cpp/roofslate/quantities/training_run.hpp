@@ -142,7 +142,10 @@ namespace roofslate::quantities
             in<trained_weights, T> trained,
             in<training_flops_per_parameter, T> six,
             in<adapter_parameters, T> N_L)
-        { return beside(c_b * (N_a + N_p), choose(trained, T(0.0), six * N_L)); }
+        {
+            const T base = c_b * (N_a + N_p);
+            return choose(trained, base, base + six * N_L);
+        }
     };
     struct training_flops_per_token
     {
@@ -791,7 +794,7 @@ namespace roofslate::quantities
                     routed = all_reduce_time<T>(G_2, copies_in_domain<T>(G_u, G_e), u, u_o);
             const T changed = choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
             const T fetched = n * w_f * (N_d * common + N_r * routed); // forward and backward, half an all-reduce each
-            return beside(changed, choose(trained, T(0.0), select(is<sharded_state>(z, "weights"), fetched, T(0.0))));
+            return choose(trained, changed, select(is<sharded_state>(z, "weights"), changed + fetched, changed));
         }
     };
     struct gradient_overlap
