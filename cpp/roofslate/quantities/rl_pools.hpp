@@ -55,14 +55,14 @@ namespace roofslate::quantities
     struct rollout_chip_price
     {
         static constexpr Spec spec =
-            Spec("p_R", "USD/chip/s", "rental price per chip of the rollout pool", "definition")
+            Spec("p_R", "USD/s/chip", "rental price per chip of the rollout pool", "definition")
                 .range(0)
                 .otherwise<chip_price>();
     };
     struct trainer_chip_price
     {
         static constexpr Spec spec =
-            Spec("p_T", "USD/chip/s", "rental price per chip of the trainer", "definition")
+            Spec("p_T", "USD/s/chip", "rental price per chip of the trainer", "definition")
                 .range(0)
                 .otherwise<chip_price>();
     };
