@@ -23,6 +23,7 @@ _HOMES = {
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
     "deployment.pools": ("PoolDeployments",),
+    "deployment.published": ("LayoutValidation", "validate_layouts"),
     "deployment.result": ("Deployments",),
     "deployment.search": ("deploy",),
     "errors": ("RoofslateError", "RoofslateWarning"),

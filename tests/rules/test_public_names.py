@@ -17,6 +17,7 @@ CALLS = {
     "Flashcards": "rs.Flashcards()",
     "Explorer": "rs.Explorer()",
     "Inference": "rs.Inference()",
+    "LayoutValidation": "rs.LayoutValidation()",
     "Model": "rs.Model()",
     "PoolDeployments": "rs.PoolDeployments()",
     "PrefillPool": "rs.PrefillPool(2)",
@@ -78,6 +79,7 @@ CALLS = {
     "to_units": "rs.to_units(rs.evaluate('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12), 'ms')",
     "tornado": "rs.tornado('no_quantity')",
     "validate": "rs.validate(rs.quantities())",
+    "validate_layouts": "rs.validate_layouts('none')",
     "validate_service": "rs.validate_service(services=0)",
     "value": "rs.value('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
 }

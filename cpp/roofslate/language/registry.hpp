@@ -49,7 +49,9 @@
     THEME(racks)                \
     THEME(pipeline)             \
     THEME(training_run)         \
-    THEME(training)
+    THEME(training_failures)    \
+    THEME(training)             \
+    THEME(rl_pools)
 
 namespace roofslate
 {
