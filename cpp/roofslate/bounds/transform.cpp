@@ -66,10 +66,17 @@ namespace roofslate
                     ? number(o.value)
                     : op(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
         }
-        const Ends e = widened({at(enclosure.low), at(enclosure.high)}, routine_share);
+        Ends e = widened({at(enclosure.low), at(enclosure.high)}, routine_share);
+        e = {unless_end(at(enclosure.low), e.low), unless_end(at(enclosure.high), e.high)};
         const int low = is(numbers, 1) ? e.low : op(Op::select, numbers, e.low, number(NAN));
         // one end that is NaN makes both so
         return {op(Op::min, low, e.high), op(Op::max, e.high, low), range, false};
+    }
+    // Of an enclosure 0 and 1 are ends of what the routine may be.
+    int Bounder::unless_end(int x, int widened)
+    {
+        const int is_end = op(Op::either, op(Op::equal, x, number(0)), op(Op::equal, x, number(1)));
+        return op(Op::select, is_end, x, widened);
     }
     Bounds Bounder::of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments)
     {
@@ -93,11 +100,186 @@ namespace roofslate
         const Range range = range_of_routine(routine, all);
         if (exact)
             return {value(low), value(low), range};
-        const int lowest = value(low);
-        Ends e = widened({lowest, value(high)}, routine_share);
+        const int lowest = value(low), highest = value(high);
+        Ends e = widened({lowest, highest}, routine_share);
         e.low = op(Op::max, e.low, op(Op::min, lowest, number(0)));
+        e.high = op(Op::select, op(Op::equal, highest, number(0)), number(0), e.high);
         // one end that is NaN makes both so
         return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range, false};
+    }
+    Bounds Bounder::of_operation(const Node& n, const std::array<Bounds, 3>& x)
+    {
+        switch (n.op)
+        {
+        case Op::routine: return of_routine(*n.routine, x);
+        case Op::div: return of_quotient(n, x);
+        case Op::mul: return n.argument[0] == n.argument[1] && !x[0].exact ? of_square(x[0]) : apply(n.op, x[0], x[1]);
+        case Op::select: return of_choice(n, x);
+        default: return apply(n.op, x[0], x[1], x[2]);
+        }
+    }
+    Bounds Bounder::of_square(const Bounds& x)
+    {
+        const int low = op(Op::mul, x.low, x.low), high = op(Op::mul, x.high, x.high);
+        const Range range = square_of(x.range);
+        const int clean = number(1);
+        if (x.range.low >= 0)
+            return {low, high, range, false, true, clean, x.nowhere};
+        return {
+            op(Op::select, holds_zero(x), number(0), least(low, high)),
+            most(low, high),
+            range,
+            false,
+            true,
+            clean,
+            x.nowhere};
+    }
+    Bounds Bounder::of_choice(const Node& n, const std::array<Bounds, 3>& x)
+    {
+        constexpr int depth = 6;
+        const Node condition = from_[n.argument[0]];
+        const bool decided = x[0].range.known() && !(x[0].range.low == 0 && x[0].range.high == 1);
+        const auto is_zero = [&](int i) { return i >= 0 && from_[i].is_constant() && from_[i].value == 0; };
+        int part = -1;
+        std::size_t side = 1;
+        if (condition.op == Op::less && is_zero(condition.argument[0]))
+            part = condition.argument[1];
+        else if (condition.op == Op::less_equal && is_zero(condition.argument[1]))
+            part = condition.argument[0], side = 2;
+        else if (condition.op == Op::equal && (is_zero(condition.argument[0]) || is_zero(condition.argument[1])))
+            part = condition.argument[is_zero(condition.argument[0])], side = 2;
+        if (decided || x[0].exact || part < 0)
+            return apply(n.op, x[0], x[1], x[2]);
+        const Bounds of_part = known_[std::size_t(part)];
+        const bool is_positive = of_part.range.low > 0;
+        if (of_part.exact || is_positive)
+            return apply(n.op, x[0], x[1], x[2]);
+        std::array<Bounds, 3> better = x;
+        const Bounds narrower = condition.op == Op::equal ? nonzero(of_part) : positive(of_part, side == 1);
+        if (const std::optional<Bounds> found = with(part, narrower, n.argument[side], depth))
+            better[side] = *found;
+        return apply(n.op, better[0], better[1], better[2]);
+    }
+    Bounds Bounder::positive(const Bounds& x, bool is_a_number)
+    {
+        constexpr double first = 5e-324;
+        const auto at_least_first = [&](int end, double otherwise) {
+            const int bounded = op(Op::max, end, number(first));
+            return x.range.known() || !is_a_number ? bounded : op(Op::select, is_number(end), bounded, number(otherwise));
+        };
+        const Range range = x.range.known() ? Range{std::max(x.range.low, first), std::max(x.range.high, first)}
+            : is_a_number                   ? Range{first, HUGE_VAL}
+                                            : Range{};
+        return {at_least_first(x.low, first), at_least_first(x.high, HUGE_VAL), range, false, true, number(1)};
+    }
+    Bounds Bounder::nonzero(const Bounds& x)
+    {
+        constexpr double first = 5e-324;
+        Bounds found = x;
+        found.low = op(Op::select, op(Op::equal, x.low, number(0)), number(first), x.low);
+        found.high = op(Op::max, x.high, found.low);
+        if (x.range.low == 0)
+            found.range = {first, std::max(x.range.high, first)};
+        return found;
+    }
+    // Of a node the bounds that it has with others of a part; none where the part is not near it.
+    std::optional<Bounds> Bounder::with(int part, const Bounds& of_part, int node, int depth)
+    {
+        if (node == part)
+            return of_part;
+        const Node n = from_[node];
+        if (depth == 0 || n.is_constant() || n.is_leaf())
+            return {};
+        std::array<Bounds, 3> x;
+        bool changed = false;
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+        {
+            const std::optional<Bounds> found = with(part, of_part, n.argument[k], depth - 1);
+            x[k] = found ? *found : known_[std::size_t(n.argument[k])];
+            changed = changed || found;
+        }
+        if (!changed)
+            return {};
+        return of_operation(n, x);
+    }
+    Bounds Bounder::of_numbers(int node)
+    {
+        numbers_.resize(std::size_t(from_.size()));
+        for (const int i : in_order(from_, {node}, [&](int k) { return numbers_[std::size_t(k)].low >= 0; }))
+        {
+            const Node n = from_[i];
+            const Bounds all = known_[std::size_t(i)];
+            std::array<Bounds, 3> x;
+            for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+                x[k] = numbers_[std::size_t(n.argument[k])];
+            numbers_[std::size_t(i)] = all.range.known() || n.is_constant() ? all : of_operation_on_numbers(n, all, x);
+        }
+        return numbers_[std::size_t(node)];
+    }
+    // What is NaN stays so, but where it is compared, or a power or a routine takes it: these have the bounds of all.
+    Bounds Bounder::of_operation_on_numbers(const Node& n, const Bounds& all, const std::array<Bounds, 3>& x)
+    {
+        const auto or_else = [&](int end, double otherwise) {
+            return op(Op::select, is_number(end), end, number(otherwise));
+        };
+        const auto bounded = [&](const Ends& e) {
+            const Ends outer{or_else(all.low, -HUGE_VAL), or_else(all.high, HUGE_VAL)};
+            return Bounds{
+                op(Op::max, or_else(e.low, -HUGE_VAL), outer.low),
+                op(Op::min, or_else(e.high, HUGE_VAL), outer.high),
+                {-HUGE_VAL, HUGE_VAL},
+                false,
+                all.plus,
+                all.clean};
+        };
+        const auto from_zero = [&](int end) { return op(Op::max, end, number(0)); };
+        const Ends unknown{number(-HUGE_VAL), number(HUGE_VAL)};
+        if (n.is_leaf())
+            return bounded(unknown);
+        switch (n.op)
+        {
+        case Op::add:
+        case Op::sub:
+        case Op::neg:
+        case Op::min:
+        case Op::max:
+        case Op::ceil:
+        case Op::floor:
+        case Op::exp: return bounded(ends(n.op, x[0], x[1], x[2], true));
+        case Op::mul:
+        {
+            if (n.argument[0] == n.argument[1])
+            {
+                const Bounds square = of_square(x[0]);
+                return bounded({square.low, square.high});
+            }
+            const auto corner = [&](int a, int b) { return or_else(op(Op::mul, a, b), 0); };
+            const int ll = corner(x[0].low, x[1].low), lh = corner(x[0].low, x[1].high),
+                      hl = corner(x[0].high, x[1].low), hh = corner(x[0].high, x[1].high);
+            return bounded({least(least(ll, lh), least(hl, hh)), most(most(ll, lh), most(hl, hh))});
+        }
+        case Op::div:
+        {
+            const auto corner = [&](int a, int b) { return or_else(op(Op::div, a, b), 0); };
+            const int ll = corner(x[0].low, x[1].low), lh = corner(x[0].low, x[1].high),
+                      hl = corner(x[0].high, x[1].low), hh = corner(x[0].high, x[1].high);
+            const int divides = holds_zero(x[1]);
+            const int clean = x[1].clean >= 0 ? x[1].clean : number(0);
+            const int up = op(Op::both, clean, op(Op::less_equal, number(0), x[0].low)); // nothing negative
+            const int low = op(Op::select, up, lh, number(-HUGE_VAL));
+            return bounded(
+                {op(Op::select, divides, low, least(least(ll, lh), least(hl, hh))),
+                 op(Op::select, divides, number(HUGE_VAL), most(most(ll, lh), most(hl, hh)))});
+        }
+        case Op::sqrt: return bounded({op(n.op, from_zero(x[0].low)), op(n.op, from_zero(x[0].high))});
+        case Op::log:
+            return bounded(widened_log(
+                {op(n.op, from_zero(x[0].low)), op(n.op, from_zero(x[0].high))},
+                at_least(x[0], 1),
+                at_most(x[0], 1)));
+        case Op::select: return bounded(ends(n.op, known_[std::size_t(n.argument[0])], x[1], x[2], true));
+        default: return bounded(unknown);
+        }
     }
     Bounds Bounder::of_quotient(const Node& n, const std::array<Bounds, 3>& x)
     {
@@ -124,8 +306,8 @@ namespace roofslate
         const Range range = range_of(o, a.range, b.range, c.range);
         if (a.exact && b.exact && c.exact)
         {
-            const int node = op(o, a.low, b.low, c.low);
-            return {node, node, range, true, is_plus(o, a, b, c), is_clean(o, a, b, c)};
+            const int node = op(o, a.low, b.low, c.low), nowhere = range.known() ? -1 : op(Op::sub, number(1), is_number(node));
+            return {node, node, range, true, is_plus(o, a, b, c), is_clean(o, a, b, c), nowhere};
         }
         Ends e = ends(o, a, b, c, range.known());
         if (!range.known() && e.low != e.high) // one end that is NaN makes both so
@@ -153,7 +335,7 @@ namespace roofslate
         case Op::add:
         case Op::sub:
         case Op::mul:
-        case Op::div:
+        case Op::div: return of_either(is_nowhere_of_numbers(o, a, b), of_either(a.nowhere, b.nowhere));
         case Op::min:
         case Op::max: return of_either(a.nowhere, b.nowhere);
         case Op::neg:
@@ -163,6 +345,39 @@ namespace roofslate
         case Op::select: return b.nowhere < 0 && c.nowhere < 0 ? -1 : decided(a, b.nowhere, c.nowhere);
         default: return -1;
         }
+    }
+    // Infinities of both signs in a sum, zero by infinity, and the quotients of two of either; -1: there are none.
+    int Bounder::is_nowhere_of_numbers(Op o, const Bounds& a, const Bounds& b)
+    {
+        const auto both_are = [&](const Bounds& x, double first, const Bounds& z, double second) {
+            const auto may_be = [](const Range& r, double value) {
+                return !r.known() || (r.low <= value && value <= r.high);
+            };
+            if (!may_be(x.range, first) || !may_be(z.range, second))
+                return number(0);
+            const auto is = [&](const Bounds& u, double value) {
+                const int low = op(Op::equal, u.low, number(value));
+                return u.exact ? low : op(Op::both, low, op(Op::equal, u.high, number(value)));
+            };
+            return op(Op::both, is(x, first), is(z, second));
+        };
+        constexpr double all = HUGE_VAL;
+        int found = number(0);
+        const auto add = [&](int truth) { found = either(found, truth); };
+        const double as = o == Op::add ? -all : all;
+        if (o == Op::add || o == Op::sub)
+            add(both_are(a, all, b, as)), add(both_are(a, -all, b, -as));
+        else
+        {
+            for (const double sign : {-1.0, 1.0})
+                if (o == Op::mul)
+                    add(both_are(a, 0, b, sign * all)), add(both_are(a, sign * all, b, 0));
+                else
+                    add(both_are(a, sign * all, b, all)), add(both_are(a, sign * all, b, -all));
+            if (o == Op::div)
+                add(both_are(a, 0, b, 0));
+        }
+        return is(found, 0) ? -1 : found;
     }
     // Whatever the ranges of inputs are.
     bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c) const
