@@ -74,8 +74,7 @@ namespace roofslate
             const auto unless_end = [](double end, int direction) { // of what the routine may be
                 return end == 0 || end == 1 ? end : widened(end, direction, routine_share);
             };
-            const Range ends{
-                unless_end(values[std::size_t(e.low)], -1), unless_end(values[std::size_t(e.high)], 1)};
+            const Range ends{unless_end(values[std::size_t(e.low)], -1), unless_end(values[std::size_t(e.high)], 1)};
             return ends.known() ? ends : Range{};
         }
     }

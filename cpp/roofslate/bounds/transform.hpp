@@ -38,12 +38,14 @@ namespace roofslate
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                     x[k] = known_[std::size_t(n.argument[k])];
                 known_[std::size_t(i)] = n.is_constant() ? constant(n.value)
-                    : n.is_leaf()                        ? of_leaf(i)
-                                                         : of_operation(n, x);
+                    : n.is_leaf()
+                    ? of_leaf(i)
+                    : of_operation(n, x);
             }
             return known_[std::size_t(node)];
         }
-        // Of the values of a node that are numbers, whose bounds are asked for already; of what may be NaN elsewhere too.
+        // Of the values of a node that are numbers, whose bounds are asked for already; of what may be NaN elsewhere
+        // too.
         Bounds of_numbers(int node);
         Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
 

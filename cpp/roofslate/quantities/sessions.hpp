@@ -113,7 +113,8 @@ namespace roofslate::quantities
         using partials = list<by_time, by_cv>;
         static constexpr Dimension dimension(const Dimension& t, const Dimension& cv) { return t * cv; }
 
-        // The deviate ln t / s + s / 2 rises with t. With s it does so below t = 1, else it falls to s^2 = 2 ln t first.
+        // The deviate ln t / s + s / 2 rises with t. With s it does so below t = 1, else it falls to s^2 = 2 ln t
+        // first.
         template <class T> static Limits<T> enclosure(const Limits<T>& t, const Limits<T>& cv)
         {
             const T zero(0.0), one(1.0);

@@ -175,7 +175,8 @@ namespace roofslate
                 return op(or_equal ? Op::less_equal : Op::less, u.high, v.low);
             };
             // where a side is undefined, neither an equality nor an inequality holds
-            const Bounds l_number = numbers ? l : bounder.of_numbers(left), r_number = numbers ? r : bounder.of_numbers(right);
+            const Bounds l_number = numbers ? l : bounder.of_numbers(left),
+                         r_number = numbers ? r : bounder.of_numbers(right);
             const int never_less = below(r_number, l_number, !equal_ && strict),
                       less_throughout = equal_ ? below(l_number, r_number, false) : below(l, r, !strict);
             const int separate = bounder.either(never_less, less_throughout);
