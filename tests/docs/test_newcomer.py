@@ -18,7 +18,7 @@ CHIP = "docs/how-to/add-a-chip-or-a-model.md"
 # task: page, section, what the section must have for it, files that it leaves
 TASKS = {
     "first evaluation": ("docs/tutorial.md", "One number", ['rs.value("hbm_drain_time"', "rs.explain("], []),
-    "own scenario": ("docs/tutorial.md", "A scenario of your own", ["mine = dict("], []),
+    "own scenario": ("docs/tutorial.md", "Your own scenario", ["mine = dict("], []),
     "add a chip": (CHIP, "For a session", ["rs.hardware.define("], []),
     "add a model from config.json": (CHIP, "A model from its config.json", ["Model.from_config(config"], []),
     "keep a chip in a file": (CHIP, "In a file", ["rs.load_presets("], ["ours.toml"]),
