@@ -52,8 +52,8 @@ namespace roofslate
             return apply(n.op, x[0], x[1], x[2]);
         std::array<Bounds, 3> better = x;
         const Bounds narrower = condition.op == Op::equal ? nonzero(of_part) : positive(of_part, side == 1);
-        if (const std::optional<Bounds> found = with(part, narrower, n.argument[side], depth))
-            better[side] = *found;
+        if (const std::optional<Bounds> branch = with(part, narrower, n.argument[side], depth))
+            better[side] = *branch;
         return apply(n.op, better[0], better[1], better[2]);
     }
     Bounds Bounder::positive(const Bounds& x, bool is_a_number)
@@ -74,12 +74,12 @@ namespace roofslate
     Bounds Bounder::nonzero(const Bounds& x)
     {
         constexpr double first = 5e-324;
-        Bounds found = x;
-        found.low = op(Op::select, op(Op::equal, x.low, number(0)), number(first), x.low);
-        found.high = op(Op::max, x.high, found.low);
+        Bounds narrower = x;
+        narrower.low = op(Op::select, op(Op::equal, x.low, number(0)), number(first), x.low);
+        narrower.high = op(Op::max, x.high, narrower.low);
         if (x.range.low == 0)
-            found.range = {first, std::max(x.range.high, first)};
-        return found;
+            narrower.range = {first, std::max(x.range.high, first)};
+        return narrower;
     }
     // Of a node the bounds that it has with others of a part; none where the part is not near it.
     std::optional<Bounds> Bounder::with(int part, const Bounds& of_part, int node, int depth)
@@ -93,9 +93,9 @@ namespace roofslate
         bool changed = false;
         for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
         {
-            const std::optional<Bounds> found = with(part, of_part, n.argument[k], depth - 1);
-            x[k] = found ? *found : known_[std::size_t(n.argument[k])];
-            changed = changed || found;
+            const std::optional<Bounds> narrowed = with(part, of_part, n.argument[k], depth - 1);
+            x[k] = narrowed ? *narrowed : known_[std::size_t(n.argument[k])];
+            changed = changed || narrowed;
         }
         if (!changed)
             return {};

@@ -188,23 +188,23 @@ namespace roofslate
             };
             return op(Op::both, is(x, first), is(z, second));
         };
-        constexpr double all = HUGE_VAL;
-        int found = number(0);
-        const auto add = [&](int truth) { found = either(found, truth); };
-        const double as = o == Op::add ? -all : all;
+        constexpr double infinity = HUGE_VAL;
+        int undefined = number(0);
+        const auto add = [&](int truth) { undefined = either(undefined, truth); };
+        const double opposite = o == Op::add ? -infinity : infinity;
         if (o == Op::add || o == Op::sub)
-            add(both_are(a, all, b, as)), add(both_are(a, -all, b, -as));
+            add(both_are(a, infinity, b, opposite)), add(both_are(a, -infinity, b, -opposite));
         else
         {
             for (const double sign : {-1.0, 1.0})
                 if (o == Op::mul)
-                    add(both_are(a, 0, b, sign * all)), add(both_are(a, sign * all, b, 0));
+                    add(both_are(a, 0, b, sign * infinity)), add(both_are(a, sign * infinity, b, 0));
                 else
-                    add(both_are(a, sign * all, b, all)), add(both_are(a, sign * all, b, -all));
+                    add(both_are(a, sign * infinity, b, infinity)), add(both_are(a, sign * infinity, b, -infinity));
             if (o == Op::div)
                 add(both_are(a, 0, b, 0));
         }
-        return is(found, 0) ? -1 : found;
+        return is(undefined, 0) ? -1 : undefined;
     }
     // Whatever the ranges of inputs are.
     bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c) const
