@@ -3,7 +3,7 @@
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
 `quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
-`storage`, `speculators`, `workloads` are catalogs of sourced numbers.
+`storage`, `speculators`, `workloads`, `engines`, `sites` are catalogs of sourced numbers.
 """
 
 from importlib import import_module as _import_module
@@ -23,6 +23,7 @@ _HOMES = {
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
     "deployment.pools": ("PoolDeployments",),
+    "deployment.published": ("LayoutValidation", "validate_layouts"),
     "deployment.result": ("Deployments",),
     "deployment.search": ("deploy",),
     "errors": ("RoofslateError", "RoofslateWarning"),
@@ -52,17 +53,20 @@ _HOMES = {
     "presets.calibration": ("Bands",),
     "presets.catalog": (
         "api_prices",
+        "engines",
         "hardware",
         "load_presets",
         "loss_laws",
         "models",
         "prices",
+        "sites",
         "speculators",
         "storage",
         "workloads",
     ),
     "presets.kernels": ("kernel_facts",),
     "presets.model": ("Model",),
+    "presets.number_formats": ("number_formats",),
     "presets.preset": ("Preset",),
     "price_lists.infer": ("infer",),
     "price_lists.result": ("Inference",),

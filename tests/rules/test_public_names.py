@@ -17,6 +17,7 @@ CALLS = {
     "Flashcards": "rs.Flashcards()",
     "Explorer": "rs.Explorer()",
     "Inference": "rs.Inference()",
+    "LayoutValidation": "rs.LayoutValidation()",
     "Model": "rs.Model()",
     "PoolDeployments": "rs.PoolDeployments()",
     "PrefillPool": "rs.PrefillPool(2)",
@@ -60,6 +61,7 @@ CALLS = {
     "linspace": "rs.linspace(1, 10, 3)",
     "kernel_facts": "rs.kernel_facts('H100')",
     "load_presets": "rs.load_presets('no file')",
+    "number_formats": "rs.number_formats('H100')",
     "pareto": "rs.pareto(minimize='none', maximize='none', over='hbm_capacity', hbm_capacity=[1e9, 2e9])",
     "plot": "rs.plot('none')",
     "quantiles": "rs.quantiles('hbm_drain_time', 0.5, hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
@@ -77,11 +79,14 @@ CALLS = {
     "to_units": "rs.to_units(rs.evaluate('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12), 'ms')",
     "tornado": "rs.tornado('no_quantity')",
     "validate": "rs.validate(rs.quantities())",
+    "validate_layouts": "rs.validate_layouts('none')",
     "validate_service": "rs.validate_service(services=0)",
     "value": "rs.value('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
 }
 MODULES = {"charts", "ciphers", "errors", "math", "moe", "scaling", "schedules", "typing"}
-CATALOGS = {"api_prices", "hardware", "loss_laws", "models", "prices", "speculators", "storage", "workloads"}
+CATALOGS = {
+    "api_prices", "engines", "hardware", "loss_laws", "models", "prices", "sites", "speculators", "storage", "workloads",
+}  # fmt: skip
 # In the order of `first`, names are used before all modules are imported or after.
 TWICE = """
 import importlib, io, pkgutil, types

@@ -106,8 +106,11 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("d_i", "USD/s", "price of a device of the tier for a second", "R6.8").range(0);
-        template <class T> static constexpr T formula(in<tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return capital_cost_rate::formula<T>(as<replica_capital_cost>(K), T_K); }
+        template <class T> static constexpr T formula(
+            in<tier_purchase_price, T> K,
+            in<depreciation_time, T> T_K,
+            in<annuity_factor, T> a)
+        { return capital_cost_rate::formula<T>(as<replica_capital_cost>(K), T_K, a); }
     };
     struct tier_drain_time
     {
@@ -214,8 +217,11 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("d_j", "USD/s", "price of a device of the slower tier for a second", "R6.9").range(0);
-        template <class T> static constexpr T formula(in<slower_tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return tier_price::formula<T>(as<tier_purchase_price>(K), T_K); }
+        template <class T> static constexpr T formula(
+            in<slower_tier_purchase_price, T> K,
+            in<depreciation_time, T> T_K,
+            in<annuity_factor, T> a)
+        { return tier_price::formula<T>(as<tier_purchase_price>(K), T_K, a); }
     };
     struct slower_tier_rent
     {

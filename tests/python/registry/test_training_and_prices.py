@@ -310,10 +310,12 @@ def test_tariffs_have_dates() -> None:
     for tariff in rs.api_prices.values():
         assert {"input_price", "output_price"} <= set(tariff.values)
         if tariff.name != "lecture":
-            assert tariff.valid_from == tariff.facts["input_price"].date
-            assert getattr(tariff, "valid_until", "9999") > tariff.valid_from
+            announced = str(tariff.valid_from) > "2026-11-22"
+            assert tariff.facts["input_price"].date == ("2026-11" if announced else tariff.valid_from)
+            assert getattr(tariff, "valid_until", "9999") >= tariff.valid_from
     assert rs.api_prices["Claude Opus 4.6 until 2026-03-12"].valid_until == "2026-03-12"
-    assert rs.api_prices["Claude Opus 4.6"].valid_from == "2026-03-13"
+    assert rs.api_prices["Claude Opus 4.6 until 2026-08-05"].valid_from == "2026-03-13"
+    assert rs.api_prices["Claude Opus 4.6"].valid_from == "2026-08-06"
 
 
 @pytest.mark.parametrize(
@@ -325,7 +327,7 @@ def test_tariffs_have_dates() -> None:
         ("Claude Opus 4.6", "cache_read_factor", 0.1),
         ("Claude Opus 4.6", "cache_write_read_ratio", 12.5),
         ("Claude Opus 4.6", "implied_storage_price", 3.75e-6 / 3300),
-        ("Claude Opus 4.6", "lowest_price_factor", 1.8 / 2.8),
+        ("Claude Opus 4.6 until 2026-08-05", "lowest_price_factor", 1.8 / 2.8),
         ("Claude Opus 5.5", "lowest_price_factor", 0.75),
         ("Gemini 3.1 Pro", "output_input_ratio", 6),
         ("lecture", "long_context_premium", 1.5),
@@ -344,9 +346,14 @@ def test_two_tariffs_agree_on_storage() -> None:
 
 
 def test_tariffs_as_a_table() -> None:
-    tariffs = rs.api_prices.to_frame()[
-        ["input_price", "output_price", "long_input_price", "long_output_price"]
-    ].dropna()
+    charted = {name for name, tariff in rs.api_prices.items() if "api_prices_2026" not in tariff.origin}
+    tariffs = (
+        rs.api_prices.to_frame()
+        .loc[lambda table: [name in charted for name in table.index]][
+            ["input_price", "output_price", "long_input_price", "long_output_price"]
+        ]
+        .dropna()
+    )
     table = rs.frame(tariffs, ["output_input_ratio", "long_context_premium", "long_input_premium"])
     assert set(table["long_context_premium"].round(9)) == {1.5, 5.0}
     assert (table["long_input_premium"] >= 2).all()

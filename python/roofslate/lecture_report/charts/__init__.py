@@ -17,6 +17,7 @@ from roofslate.lecture_report.charts.drain import device_occupancy, drain_times
 from roofslate.lecture_report.charts.economics import cost_vs_batch, fast_mode
 from roofslate.lecture_report.charts.generations import hardware_generations
 from roofslate.lecture_report.charts.hardware import machine_balance, roofline
+from roofslate.lecture_report.charts.hosting import rent_own_or_call
 from roofslate.lecture_report.charts.lifetime import lifetime_surface
 from roofslate.lecture_report.charts.overtraining import overtraining, overtraining_tornado
 from roofslate.lecture_report.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
@@ -24,6 +25,7 @@ from roofslate.lecture_report.charts.pools import together_or_apart
 from roofslate.lecture_report.charts.pricing import price_map
 from roofslate.lecture_report.charts.queueing import dispatch_vs_rate, waiting_vs_load
 from roofslate.lecture_report.charts.rack_diagrams import moe_layer, rack
+from roofslate.lecture_report.charts.rack_limits import rack_limits
 from roofslate.lecture_report.charts.racks import cable_density, scale_up_domains
 from roofslate.lecture_report.charts.reversible import activation_memory, feistel, revnet
 from roofslate.lecture_report.charts.routing import routed_scaling
@@ -85,6 +87,8 @@ __all__ = [
     "pipeline_latency",
     "price_map",
     "rack",
+    "rack_limits",
+    "rent_own_or_call",
     "replicas_vs_promise",
     "retrieve_or_hold",
     "revnet",
