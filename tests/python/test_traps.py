@@ -91,7 +91,9 @@ def test_t5_a_technique_reaches_what_a_token_costs() -> None:
     assert named_after_effects <= {"step_token_budget", "step_time_spread"}
 
 
-@pytest.mark.parametrize("catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "workloads"])
+@pytest.mark.parametrize(
+    "catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "workloads", "engines"]
+)
 def test_t9_presets_are_arguments(catalog: str) -> None:
     """``**rs.api_prices[...]`` was Python's error; price lists and tiers had no keyword."""
     for preset in getattr(rs, catalog).values():

@@ -35,6 +35,8 @@ _PRESET_INPUTS = (
     "api_prices",
     "speculator",
     "workload",
+    "site",
+    "engine",
 )
 
 

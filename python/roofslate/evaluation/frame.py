@@ -52,8 +52,8 @@ def frame(
     ----------
     table : pandas.DataFrame
         Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices``,
-        ``loss_law``, ``calibration``, ``storage``, ``api_prices``, ``speculator`` and ``workload`` names of presets,
-        in ``as_of`` the day whose prices count.
+        ``loss_law``, ``calibration``, ``storage``, ``api_prices``, ``speculator``, ``workload``, ``engine`` and
+        ``site`` names of presets, in ``as_of`` the day whose prices count.
     outputs : str or list of str
         Names of quantities.
     scenario : mapping, optional

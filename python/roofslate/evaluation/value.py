@@ -16,8 +16,9 @@ from roofslate.grid.label import conversions
 from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
 from roofslate.grid.layout_rules import may_train, takes_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, priced_chip_trouble, warn_of_price
+from roofslate.grid.products import check_products
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
+from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Definition, current, entries, kept_by_registry, lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
@@ -106,9 +107,11 @@ _NOTHING = _Presets({}, None, overlap=False, parallel=False)
 
 
 @functools.lru_cache(maxsize=1024)
-def _together(presets: tuple[Preset, ...]) -> _Presets:
+def _together(presets: tuple[Preset, ...], replaced: frozenset[str] = frozenset()) -> _Presets:
     """What presets supply together, kept for the next point of the same."""
     each = [preset_numbers(preset) for preset in presets]
+    if replaced:
+        each = [{name: x for name, x in numbers.items() if name not in replaced} for numbers in each]
     numbers = {name: x for own in each for name, x in own.items()}
     overlap = len(numbers) < sum(map(len, each))
     return _Presets(numbers, _core.Supply(numbers), overlap, is_parallel(numbers))
@@ -152,7 +155,8 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float
     origin = None
     if type(inputs) is not dict and isinstance(inputs, WithScenario):
         origin = inputs.members, inputs.exempt, inputs.quiet
-    preset = _together(tuple(presets)) if presets else _NOTHING
+    replaced = frozenset[str]().union(*(replaced_by(explicit, preset) for preset in presets))
+    preset = _together(tuple(presets), replaced) if presets else _NOTHING
     supplied = preset.numbers
     if (
         preset.overlap
@@ -218,8 +222,10 @@ def _has_effect(
     grid.exempt |= {_ANY}
     for preset in presets:
         grid.presets[preset.kind] = [preset]
+        replaced = replaced_by(explicit, preset)
         for name, x in preset_numbers(preset).items():
-            grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
+            if name not in replaced:
+                grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
     decided = dict(choices)
     for name in explicit:
         q = lookup(name)
@@ -228,6 +234,7 @@ def _has_effect(
     try:
         if not grid.quiet and priced_chip_trouble(grid):  # the full reading warns of it
             return False
+        check_products(grid)
         _, found = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False

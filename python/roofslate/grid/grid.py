@@ -98,6 +98,7 @@ class Grid:
     quiet: bool = False  # the call checked its inputs before
     unused: tuple[str, ...] = ()  # members that no output takes
     layout: str = ""  # what a rule chose, in words
+    dequantized: str = ""  # formats that chips do not multiply, in words
     _core: _core.Grid | None = None
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:

@@ -44,9 +44,9 @@ def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
 def priced_chip_trouble(grid: Grid) -> str:
     """Name the preset whose price belongs to another chip, or return an empty text."""
     price = grid.inputs.get(PRICE)
-    if price is None or price.origin != "prices":
+    if price is not None and price.origin != "prices":
         return ""
-    for preset in grid.presets["prices"]:
+    for preset in grid.presets.get("prices", ()):
         chip = preset.attributes.get("hardware")
         for hardware in grid.presets.get("hardware", ()):
             if chip is not None and chip not in (hardware.name, *hardware.bases):

@@ -24,12 +24,14 @@ __all__ = [
     "AS_OF",
     "Catalog",
     "api_prices",
+    "engines",
     "hardware",
     "load_presets",
     "loss_laws",
     "measured_as",
     "models",
     "prices",
+    "sites",
     "speculators",
     "storage",
     "workloads",
@@ -51,6 +53,8 @@ _SHIPPED = (
     "loss_laws.toml",
     "speculators.toml",
     "workloads.toml",
+    "ownership.toml",
+    "engines.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -479,3 +483,5 @@ storage = Catalog("storage")
 api_prices = Catalog("api_prices")
 speculators = Catalog("speculators")
 workloads = Catalog("workloads")
+sites = Catalog("sites")
+engines = Catalog("engines")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,10 +14,12 @@ from roofslate.presets.calibration_presets import calibration_names, calibration
 from roofslate.presets.catalog import (
     AS_OF,
     api_prices,
+    engines,
     hardware,
     loss_laws,
     models,
     prices,
+    sites,
     speculators,
     storage,
     workloads,
@@ -54,6 +56,8 @@ PRESETS: dict[str, Mapping[str, Preset]] = {
     "api_prices": api_prices,
     "speculator": speculators,
     "workload": workloads,
+    "site": sites,
+    "engine": engines,
 }
 
 _CATALOGS = {"prices": prices, "api_prices": api_prices}  # whose entries follow each other
@@ -63,10 +67,29 @@ PRICED = tuple(_CATALOGS)
 @functools.lru_cache(maxsize=256)
 def preset_numbers(preset: Preset) -> dict[str, float]:
     """What a preset supplies, as the engine takes it: choices by their position."""
-    return {
+    numbers = {
         name: float(lookup(name).choices.index(value)) if isinstance(value, str) else value
         for name, value in preset.values.items()
     }
+    if preset.kind == "hardware" and "peak_flops" in numbers:  # one peak for every format
+        numbers.setdefault("peak_flops_bf16", numbers["peak_flops"])
+    return numbers
+
+
+# Parts of a checkpoint's format: they are nothing without its main one, and leave with it.
+_FORMAT_PARTS = {
+    "weight_format": ("bits_per_weight", "dense_format", "dense_bytes_per_weight"),
+    "bits_per_weight": ("dense_format", "dense_bytes_per_weight"),
+    "bytes_per_weight": ("bits_per_weight", "dense_format", "dense_bytes_per_weight"),
+    "dense_format": ("dense_bytes_per_weight",),
+}
+
+
+def replaced_by(explicit: Container[str], preset: Preset) -> frozenset[str]:
+    """Parts of a preset's formats that explicit inputs replace together with their own."""
+    if "dense_format" not in preset.values and "bits_per_weight" not in preset.values:
+        return frozenset()
+    return frozenset(part for name, parts in _FORMAT_PARTS.items() if name in explicit for part in parts)
 
 
 def find_preset(keyword: str, given: Any) -> Preset:

@@ -202,6 +202,8 @@ def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], l
     for name, i in grid.inputs.items():
         if i.origin == "model" and name in (*_STATED, *_SOUGHT):
             continue
+        if i.origin and name not in grid.presets[i.origin][0].facts:
+            continue
         ends = tuple(map(float, i.values)) if i.dims else (float(i.values),) * 2
         if ends[0] > ends[1]:
             raise ValueRangeError(f"{name}: the range is reversed, {shown(inputs[name])}")

@@ -14,4 +14,6 @@ PRESET_KEYWORDS = (
     "api_prices",
     "speculator",
     "workload",
+    "site",
+    "engine",
 )

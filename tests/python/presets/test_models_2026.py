@@ -91,7 +91,7 @@ def test_sizes_of_shipped_files_follow_the_formats_that_they_name() -> None:
 
 def test_published_ids_are_aliases_of_the_checkpoint_in_its_format() -> None:
     assert rs.models["zai-org/GLM-5.3-FP8"].name == "GLM-5.2-FP8"
-    assert rs.models["nvidia/GLM-5.2-NVFP4"]["weight_format"] == "fp4"
+    assert rs.models["nvidia/GLM-5.2-NVFP4"]["weight_format"] == "nvfp4"
     assert rs.models["nvidia/GLM-5.2-NVFP4"].attributes["experts_format"] == "nvfp4"
     assert rs.models["moonshotai/Kimi-K3"].attributes["experts_format"] == "mxfp4"
     assert rs.models["NVIDIA-Nemotron-3-Super-120B-A12B-BF16"].values["kv_bytes_per_token"] == 8192

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from roofslate.presets.catalog import Catalog
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
-CATALOGS = (rs.models, rs.hardware, rs.prices, rs.loss_laws, rs.storage, rs.api_prices, rs.speculators, rs.workloads)
+CATALOGS = (
+    rs.models,
+    rs.hardware,
+    rs.prices,
+    rs.loss_laws,
+    rs.storage,
+    rs.api_prices,
+    rs.speculators,
+    rs.workloads,
+    rs.sites,
+    rs.engines,
+)
 DAY = "2026-11-22"
 
 

@@ -271,6 +271,38 @@ def test_computing_again_against_a_tier() -> None:
     assert rs.value("hbm_hold_cost", base, hold_time=hbm) == pytest.approx(rs.value("recompute_cost", base))
 
 
+def test_recomputation_counts_attention_where_arithmetic_is_full() -> None:
+    chip: dict[str, Any] = {"hardware": "HGX H200", "prices": "lecture", "weight_format": "bf16"}
+    dense = {**chip, "model": "Llama-3.1-70B"}
+    board = rs.value("recompute_cost", dense)
+    full = {
+        length: rs.value("recompute_cost", dense, arithmetic="full", context_length=length) for length in (0, 1e3, 1e5)
+    }
+    assert full[0] == board
+    # A token of the prompt attends to half of it on average: what decoding at half of the context does.
+    for length in (1e3, 1e5):
+        share = rs.value("attention_to_weight_flops", dense, context_length=length / 2)
+        assert full[length] == pytest.approx(board * (1 + share), rel=1e-12)
+    holds = {
+        length: rs.value("recompute_hold_time", dense, arithmetic="full", context_length=length)
+        for length in (1e3, 1e5)
+    }
+    assert holds[1e5] / holds[1e3] == pytest.approx(full[1e5] / full[1e3])
+    with pytest.warns(rs.errors.UnusedInput, match="arithmetic='weights' leaves it out"):
+        assert rs.value("recompute_cost", dense, context_length=1e5, arithmetic="weights") == board
+
+
+def test_recomputation_with_selection_or_windows_costs_less() -> None:
+    system: dict[str, Any] = {"hardware": "HGX H200", "prices": "lecture", "arithmetic": "full", "context_length": 1e5}
+    costs = [rs.value("recompute_cost", system, model=name) for name in ("DeepSeek-V3", "DeepSeek-V3.2")]
+    assert costs[1] < 0.3 * costs[0]
+    windows = {"windowed_attention_layers": 40, "attention_window": 1000}
+    wide, narrow = (
+        rs.value("recompute_attention_flops", system, model="Llama-3.1-70B", **more) for more in ({}, windows)
+    )
+    assert narrow == pytest.approx(wide * (1 + 0.02) / 2, rel=1e-3)
+
+
 # ------------------------------------------------------------------------------------------------------------ tariffs
 
 
