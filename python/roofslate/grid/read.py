@@ -69,7 +69,7 @@ def with_scenario(
 ) -> dict[str, Any]:
     """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member.
 
-    Prices are those of the day that ``as_of`` asks for. With `day_acts` the day stays, for what else the call prices.
+    Prices are entries of the day in ``as_of``. With `day_acts` the day stays, for prices outside of the inputs.
     """
     inputs = _completed(scenario, keywords)
     return dated(inputs, acts=day_acts) if DAY in inputs else inputs
