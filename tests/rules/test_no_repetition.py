@@ -229,7 +229,10 @@ CONTAINED = {
     ("step_time_spread", "loaded_running_sequences"): "the same",
     ("calm_gap_quantile", "loaded_running_sequences"): "the same",
     ("prompt_step_share", "replica_arrival_variation"): "the same",
-    ("tokens_per_second_per_chip", "replica_time_per_request"): "of costs: a prefill pool may have a price of its own",
+    (
+        "tokens_per_second_per_chip",
+        "replica_time_per_request",
+    ): "of costs, where prefill replicas may have another price",
     ("energy_per_request", "replica_time_per_request"): "the same",
 }
 
