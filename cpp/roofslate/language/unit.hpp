@@ -19,7 +19,9 @@
     UNIT(s, measured, 5)           \
     UNIT(USD, measured, 7)         \
     UNIT(J, measured, 8)           \
-    UNIT(gCO2, measured, 9)
+    UNIT(kg, measured, 9)          \
+    UNIT(m, measured, 10)          \
+    UNIT(gCO2, measured, 11)
 
 namespace roofslate
 {

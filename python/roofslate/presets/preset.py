@@ -35,6 +35,7 @@ KINDS = {
     "speculators": "speculator",
     "workloads": "workload",
     "sites": "site",
+    "engines": "engine",
 }
 
 

@@ -72,7 +72,7 @@ def _rent_own_or_call(
 
 
 @chart(
-    "C44",
+    "C52",
     _rent_own_or_call,
     title="Own hardware pays once it is busy",
     subject="Cost per token by monthly demand",
