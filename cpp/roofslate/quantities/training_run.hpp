@@ -103,7 +103,7 @@ namespace roofslate::quantities
     };
     // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
     template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
-    { return choose(mask, m * (1.0 - m / L / 2.0), m); }
+    { return choose(mask, causal_mean<T>(L, m), m); }
     struct attention_training_flops
     {
         static constexpr Spec spec = Spec(
@@ -127,8 +127,9 @@ namespace roofslate::quantities
             in<windowed_attention_layers, T> n_w,
             in<attention_window, T> w)
         {
-            return six / two * (two_a * (n_h * (2.0 * d_h - d_r)))
-                * ((n_g + n_p) * tokens_met<T>(mask, L, min(L, K)) + n_w * tokens_met<T>(mask, L, min(L, w)));
+            const T whole = (n_g + n_p) * tokens_met<T>(mask, L, min(L, K));
+            const T windowed = tokens_met<T>(mask, L, min(L, w));
+            return attention_of_sequence<T>(six / two, two_a, n_h, d_h, d_r, whole, n_w, windowed);
         }
     };
     struct matrix_training_flops
@@ -421,9 +422,12 @@ namespace roofslate::quantities
             in<collective_bytes_per_element, T> w,
             in<repeated_forward, T> again,
             in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
+            in<tensor_link_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
-        { return tokens / G_1 * (n * d * w) * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, u, u_o)); }
+        {
+            return tokens / G_1 * (n * d * w)
+                * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, as<scale_up_bandwidth>(u), u_o));
+        }
     };
     struct training_all_to_all_time
     {
@@ -445,17 +449,50 @@ namespace roofslate::quantities
             in<experts_per_token, T> k,
             in<expert_parallel, T> G_e,
             in<hierarchical_leaving_copies, T> R_o,
+            in<scale_up_topology, T> which,
+            in<mean_hops, T> hops,
+            in<link_imbalance, T> uneven,
             in<expert_imbalance, T> mu,
             in<scale_up_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
         {
-            return tokens / count(G_P) * (n_e / P * d * w)
-                * (2.0 * (2.0 + again) * mu * max(k * (1.0 - 1.0 / count(G_e)) / u, R_o / u_o));
+            const T sent = k * choose(which, 1.0 - 1.0 / count(G_e), T(1.0)) * (hops * uneven);
+            return tokens / count(G_P) * (n_e / P * d * w) * (2.0 * (2.0 + again) * mu * max(sent / u, R_o / u_o));
         }
     };
     // Copies that stand `apart` chips from one another: how many a domain has room for.
     template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& apart)
     { return domain / min(apart, domain); }
+    struct dense_copy_link_bandwidth
+    {
+        static constexpr Spec spec = Spec(
+            "u_{g1}",
+            "byte/s/chip",
+            "all-reduce link bandwidth among copies of dense weights",
+            "JAX scaling book, chapter on sharding");
+        template <class T> static constexpr T formula(
+            in<scale_up_topology, T> which,
+            in<scale_up_bandwidth, T> u,
+            in<dense_weight_copies, T> G_1,
+            in<tensor_parallel, T> G_t,
+            in<chips_per_stage, T> G_P,
+            in<scale_up_domain, T> G_u,
+            in<torus_dimensions, T> d,
+            in<torus_length, T> x,
+            in<torus_width, T> y,
+            in<torus_height, T> z,
+            in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
+            in<dragonfly_group, T> A,
+            in<dragonfly_board, T> a,
+            in<group_links, T> l_A,
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_1), count(G_t), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
+    };
     struct context_collective_time
     {
         // Keys and values of all parts of a sequence are gathered forward and backward, their gradients added up.
@@ -475,11 +512,13 @@ namespace roofslate::quantities
             in<repeated_forward, T> again,
             in<tensor_parallel, T> G_t,
             in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
+            in<dense_copy_link_bandwidth, T> u_1,
             in<scale_out_bandwidth, T> u_o)
         {
             const T width = select(d_c > T(0.0), d_c + d_r, 2.0 * n_kv * d_h / min(count(G_t), T(n_kv)));
-            const T all_reduce = all_reduce_time<T>(G_c, copies_in_domain<T>(G_u, G_t), u, u_o); // twice a gathering
+            // twice a gathering; the parts are neighbors among the copies of dense weights
+            const T all_reduce =
+                all_reduce_time<T>(G_c, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o);
             return select(G_c == T(1.0), T(0.0), tokens / G_r * (n * width * w) * ((1.5 + again / 2.0) * all_reduce));
         }
     };
@@ -758,6 +797,36 @@ namespace roofslate::quantities
             return weight_copies<T>(which, P) * beside(changed, S_f) + O;
         }
     };
+    struct routed_copy_link_bandwidth
+    {
+        static constexpr Spec spec = Spec(
+            "u_{g2}",
+            "byte/s/chip",
+            "all-reduce link bandwidth among copies of routed experts",
+            "JAX scaling book, chapter on sharding");
+        template <class T> static constexpr T formula(
+            in<scale_up_topology, T> which,
+            in<scale_up_bandwidth, T> u,
+            in<routed_copies, T> G_2,
+            in<expert_parallel, T> G_e,
+            in<chips_per_stage, T> G_P,
+            in<scale_up_domain, T> G_u,
+            in<torus_dimensions, T> d,
+            in<torus_length, T> x,
+            in<torus_width, T> y,
+            in<torus_height, T> z,
+            in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
+            in<dragonfly_group, T> A,
+            in<dragonfly_board, T> a,
+            in<group_links, T> l_A,
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_2), count(G_e), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
+    };
     struct gradient_collective_time
     {
         static constexpr Spec spec = Spec(
@@ -782,13 +851,14 @@ namespace roofslate::quantities
             in<dense_weight_copies, T> G_1,
             in<routed_copies, T> G_2,
             in<tensor_parallel, T> G_t,
-            in<expert_parallel, T> G_e,
+            in<exchange_chips, T> G_x,
             in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
+            in<dense_copy_link_bandwidth, T> u_1,
+            in<routed_copy_link_bandwidth, T> u_2,
             in<scale_out_bandwidth, T> u_o)
         {
-            const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), u, u_o),
-                    routed = all_reduce_time<T>(G_2, copies_in_domain<T>(G_u, G_e), u, u_o);
+            const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o),
+                    routed = all_reduce_time<T>(G_2, T(G_u / G_x), as<scale_up_bandwidth>(u_2), u_o);
             const T changed = choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
             const T fetched = n * w_f * (N_d * common + N_r * routed); // forward and backward, half an all-reduce each
             return choose(trained, changed, select(is<sharded_state>(z, "weights"), changed + fetched, changed));
@@ -1076,6 +1146,7 @@ namespace roofslate::quantities
         training_kernel_time,
         tensor_collective_time,
         training_all_to_all_time,
+        dense_copy_link_bandwidth,
         context_collective_time,
         stage_hop_time,
         link_overlap,
@@ -1095,6 +1166,7 @@ namespace roofslate::quantities
         frozen_bytes_per_chip,
         optimizer_state_bytes,
         training_state_bytes,
+        routed_copy_link_bandwidth,
         gradient_collective_time,
         gradient_overlap,
         optimizer_transfers,

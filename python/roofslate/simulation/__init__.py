@@ -1,1 +1,1 @@
-"""Services request by request, timetables of trains and pipelines, ciphers and reversible networks."""
+"""Services request by request, timetables of trains and pipelines, expert layers, ciphers, reversible networks."""
