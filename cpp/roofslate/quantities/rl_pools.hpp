@@ -219,7 +219,7 @@ namespace roofslate::quantities
         }
     };
 
-    // --- what it costs ---
+    // --- cost ---
 
     struct rl_step_cost
     {

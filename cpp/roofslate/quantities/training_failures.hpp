@@ -83,7 +83,7 @@ namespace roofslate::quantities
             const T writing =
                 select(t_i == T(infinite), T(1.0), select(t_w == T(0.0), T(1.0), 1.0 / (1.0 + t_w / t_i)));
             const T span = (t_i + t_w) / M;
-            const T series = 1.0 - span * (0.5 - span / 12.0); // where the difference below has lost its digits
+            const T series = 1.0 - span * (0.5 - span / 12.0); // for spans whose exp rounds to 1
             const T inside = select(span > 700.0, T(0.0), span / (exp(span) - 1.0)); // e^700 is near the largest number
             const T repeated = select(span < 1e-3, series, inside);
             return select(M == T(infinite), writing, writing * (repeated * exp(-(t_s / M))));

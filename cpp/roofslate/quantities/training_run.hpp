@@ -496,11 +496,8 @@ namespace roofslate::quantities
     struct context_collective_time
     {
         // Keys and values of all parts of a sequence are gathered forward and backward, their gradients added up.
-        static constexpr Spec spec = Spec(
-            "t_{kT}",
-            "s",
-            "time of a step on links to share keys and values of cut sequences",
-            "arXiv 2407.21783");
+        static constexpr Spec spec =
+            Spec("t_{kT}", "s", "key-value exchange time per step with context parallelism", "arXiv 2407.21783");
         template <class T>
         static constexpr T formula(
             in<context_parallel, T> G_c,

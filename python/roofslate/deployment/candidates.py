@@ -129,7 +129,7 @@ class Candidates:
         return dimensions_searched(reached, self.given.inputs, training=self.training)
 
     def _has_crowd(self, reached: Mapping[str, None]) -> bool:
-        """Whether outputs depend on who is served; the experts of a training run do not."""
+        """Return True if outputs depend on concurrent requests. A training run has none."""
         return "concurrency" in reached and not (self.training and _UNSAID in reached and "pass_time" not in reached)
 
     def _kinds(self) -> list[str]:
@@ -159,13 +159,13 @@ class Candidates:
         columns = dict(zip(self.parts, np.concatenate(parts, axis=1), strict=True))
         return columns, list(np.concatenate(places, axis=1))
 
-    def _is_repeated(self, place: Mapping[str, int]) -> bool:
-        """Whether a kind differs from an earlier one in chunks alone, and its schedule has none."""
+    def _is_repeated(self, position: Mapping[str, int]) -> bool:
+        """Return True if a kind repeats another one, with chunks that its schedule lacks."""
         chunks, schedule = (self.grid.inputs.get(name) for name in ("model_chunks", "pipeline_schedule"))
-        if chunks is None or schedule is None or not place.get("model_chunks"):
+        if chunks is None or schedule is None or not position.get("model_chunks"):
             return False
         interleaved = schedule.quantity.choices.index("interleaved")
-        return bool((_at(schedule, place) != interleaved).all())
+        return bool((_at(schedule, position) != interleaved).all())
 
     def _legal_of(self, place: Mapping[str, int]) -> npt.NDArray[np.int64]:
         """The legal layouts of a kind, a row for each part that matters; one without rows where none does."""
@@ -321,11 +321,11 @@ def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
     return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
 
 
-def with_recipe(inputs: dict[str, Any], wanted: Sequence[str]) -> dict[str, Any]:
-    """Inputs of a search with the recipes of a training run to compare, if outputs ask for one and none is given."""
-    if _UNSAID in inputs or _UNSAID not in reachable(wanted, ()):
+def with_recipe(inputs: dict[str, Any], outputs: Sequence[str]) -> dict[str, Any]:
+    """Add the recipes of a training run to the inputs, if one is needed and none given."""
+    if _UNSAID in inputs or _UNSAID not in reachable(outputs, ()):
         return inputs
-    if _UNSAID not in reachable(wanted, read_grid(inputs).inputs):  # something given cuts the path
+    if _UNSAID not in reachable(outputs, read_grid(inputs).inputs):  # something given cuts the path
         return inputs
     recipe = {name: x for name, x in RECIPE.items() if name not in inputs}
     schedules = inputs.get("pipeline_schedule", "interleaved")

@@ -44,12 +44,12 @@ _NEARBY = (1, 2, 4, 8, 16, 32)  # context parallel degrees that are searched whe
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LayoutValidation(Result):
-    """Published training layouts, what the model predicts of them, and the planner's best.
+    """Published training layouts, their predictions, and the planner's best.
 
     Attributes
     ----------
     rows : pandas.DataFrame
-        Indexed by run: `layout`, `legal` ("yes", or what does not divide), `chips`, `memory` (byte/chip), `fits`,
+        Indexed by run: `layout`, `legal` ("yes", or the complaint), `chips`, `memory` (byte/chip), `fits`,
         `measure`, `published`, `predicted` and `error` (relative) of that measure, `utilization` (predicted MFU), of
         the planner's best `best_utilization` and `best_layout`, and `gain`, how much more it has than the published
         layout. Then `assumed`, `note`, `source`, `date` and `checked`.
@@ -67,7 +67,7 @@ class LayoutValidation(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether each layout is legal, and no published one that fits beats the planner's best."""
+        """Return True if each layout is legal and none that fits beats the planner."""
         searched = self.rows["best_utilization"].notna() & (self.rows["fits"] == "yes")
         return bool((self.rows["legal"] == "yes").all() and (self.rows.loc[searched, "gain"] >= -1e-12).all())
 
@@ -100,7 +100,7 @@ class LayoutValidation(Result):
 
 
 def validate_layouts(names: Iterable[str] | None = None, *, search: bool = True) -> LayoutValidation:
-    """Compare published training layouts with what the model predicts and with the planner's best.
+    """Compare published training layouts with predictions and the planner's best.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def validate_layouts(names: Iterable[str] | None = None, *, search: bool = True)
 
 
 def _compared(run: TrainingRun, *, search: bool) -> dict[str, Any]:
-    """One run: is its layout legal, what is predicted of it, and what is best."""
+    """Compare one run: legality, prediction, and the planner's best."""
     inputs = dict(run.inputs)
     legal = _legality(inputs)
     del inputs["data_parallel"]  # follows from the rest, as checked
@@ -174,7 +174,7 @@ def _compared(run: TrainingRun, *, search: bool) -> dict[str, Any]:
 
 
 def _legality(inputs: Mapping[str, Any]) -> str:
-    """Whether everything divides, or what does not."""
+    """Return "yes" for a legal layout, otherwise the complaint."""
     model = find_preset("model", inputs["model"]).values if "model" in inputs else {}
     sizes = {name: x for name, x in {**model, **inputs}.items() if not isinstance(x, str)}
     try:
@@ -185,12 +185,12 @@ def _legality(inputs: Mapping[str, Any]) -> str:
 
 
 def _best(inputs: Mapping[str, Any]) -> tuple[float, str]:
-    """The most utilization among all layouts and recipes on the same chips, and its layout in words."""
+    """Return the best utilization on the same chips, and its layout in words."""
     searched = {name: x for name, x in inputs.items() if name not in _PARTS}
     for name, usual in RECIPE.items():
         choices = [usual] if isinstance(usual, str) else list(usual)
-        own = inputs.get(name)
-        searched[name] = choices if own is None or own in choices else [*choices, own]
+        run_choice = inputs.get(name)
+        searched[name] = choices if run_choice is None or run_choice in choices else [*choices, run_choice]
     if "context_parallel" in inputs:
         searched["context_parallel"] = sorted({*_NEARBY, inputs["context_parallel"]})
     plan = deploy(searched, objective=_UTILIZATION, maximize=True)
@@ -212,7 +212,7 @@ def _in_words(layout: Mapping[str, Any]) -> str:
 
 
 def _counts(layout: Mapping[str, Any], name: str) -> bool:
-    """Whether a part is more than one, and means something."""
+    """Return True for a part of more than one that has an effect."""
     interleaved = layout.get("pipeline_schedule") == "interleaved" and layout.get("pipeline_stages", 1) > 1
     return layout[name] > 1 and (name != "model_chunks" or interleaved)
 

@@ -310,7 +310,7 @@ class Deployments:
 
 
 def _word(name: str, x: Any) -> str:
-    """The value of a kind on an axis; a number needs the name, and one of a part is left out."""
+    """Return a kind in words, empty for a number of 1."""
     if name not in entries() or not isinstance(x, float):
         return str(x)
     return f"{name} {x:g}" if x != 1 else ""

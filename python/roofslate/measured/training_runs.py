@@ -1,4 +1,4 @@
-"""Published training layouts: their inputs, what was measured, and where from."""
+"""Published training layouts with inputs, measurements and sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TrainingRun:
     inputs : mapping
         Model or its shape, hardware, layout and recipe, as inputs of any call.
     published : mapping
-        What was measured, by quantity in base units; empty if only the layout is known.
+        Measured values by quantity, in base units. Empty if only the layout is known.
     assumed : tuple of str
         Inputs that no source states.
     note, source, date : str

@@ -1,4 +1,4 @@
-"""What must divide what in a layout, and the nearest numbers that would."""
+"""Rules of divisibility for layouts, and the nearest legal numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TRIALS = 2**20  # divisors that are tried at once
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold of layouts, and how to say that it does not."""
+    """Rule that layouts must meet, with the words of its complaint."""
 
     part: str
     parts: Integers
@@ -47,22 +47,22 @@ def _listed(values: Integers) -> str:
     return ", ".join(found) if len(found) <= 6 else ", ".join([*found[:5], "...", found[-1]])
 
 
-def at_most(_: int, whole: int) -> list[int]:
+def at_most(_: int, total: int) -> list[int]:
     """The largest part."""
-    return [whole]
+    return [total]
 
 
-def _nearest_divisors(part: int, whole: int) -> list[int]:
-    """The divisors of a whole next to a part, one on each side."""
-    every = _divisors_of(whole).tolist()
+def _nearest_divisors(part: int, total: int) -> list[int]:
+    """The divisors of a total next to a part, one on each side."""
+    every = _divisors_of(total).tolist()
     return [*[n for n in every if n < part][-1:], *[n for n in every if n > part][:1]]
 
 
-def _nearest_related(part: int, whole: int) -> list[int]:
-    """The divisors and multiples of a whole next to a part, one on each side."""
-    if part > whole:
-        return [part // whole * whole, -(-part // whole) * whole]
-    return _nearest_divisors(part, whole)
+def _nearest_related(part: int, total: int) -> list[int]:
+    """The divisors and multiples of a total next to a part, one on each side."""
+    if part > total:
+        return [part // total * total, -(-part // total) * total]
+    return _nearest_divisors(part, total)
 
 
 def divides(part: str, parts: Integers, whole: str, wholes: Integers, *, either: bool = False) -> Rule:

@@ -35,7 +35,7 @@ def test_chips_of_each_layout_are_the_product_of_its_parts() -> None:
 
 
 def test_predictions_of_published_runs(plain: rs.LayoutValidation) -> None:
-    """Mostly recalled: reported, and held to what they are."""
+    """Mostly recalled, so the bound is no promise."""
     sizes = plain.errors.abs()
     assert len(sizes) >= 15
     assert sizes.median() <= 0.15
@@ -54,22 +54,22 @@ def test_numbers_carry_their_source(plain: rs.LayoutValidation) -> None:
 
 
 def test_the_planner_is_at_least_as_good() -> None:
-    found = rs.validate_layouts(SOME)
-    assert found.holds
-    rows = found.rows
+    validation = rs.validate_layouts(SOME)
+    assert validation.holds
+    rows = validation.rows
     assert (rows["gain"] >= 0).all()
     assert rows.loc[SOME[0], "best_utilization"] == pytest.approx(rows.loc[SOME[0], "utilization"], rel=0.01)
-    text = str(found)
+    text = str(validation)
     assert "TP 8, PP 16, VPP 8, DP 128" in text
-    assert "too much" in text  # what DeepSeek keeps, as counted
-    assert "<table" in found._repr_html_()
+    assert "too much" in text  # DeepSeek, by the counted activations
+    assert "<table" in validation._repr_html_()
 
 
 @pytest.mark.long
 def test_the_planner_is_at_least_as_good_for_all_runs() -> None:
-    found = rs.validate_layouts()
-    assert found.holds
-    assert (found.rows["best_utilization"] > 0).all()
+    validation = rs.validate_layouts()
+    assert validation.holds
+    assert (validation.rows["best_utilization"] > 0).all()
 
 
 def test_an_illegal_layout_is_named() -> None:

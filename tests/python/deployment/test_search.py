@@ -110,8 +110,8 @@ def test_a_recipe_is_searched_if_none_is_given():
     run = {name: x for name, x in RUN.items() if name not in ("activation_policy", "sharded_state")}
     run |= {"model": "Llama-3.1-70B", "chips": 64}
     plan = rs.deploy(objective="pretraining_cost", **run)
-    own = ["activation_policy", "sharded_state", "pipeline_schedule", "model_chunks"]
-    assert {*own} <= {*plan.table.columns}
+    recipes = ["activation_policy", "sharded_state", "pipeline_schedule", "model_chunks"]
+    assert {*recipes} <= {*plan.table.columns}
     assert plan.best["sequence_parallel"] == "on"
     interleaved = plan.table["pipeline_schedule"] == "interleaved"
     assert (plan.table.loc[~interleaved, "model_chunks"] == 1).all()
@@ -121,7 +121,9 @@ def test_a_recipe_is_searched_if_none_is_given():
             recipe |= {"model_chunks": chunks} if schedule == "interleaved" else {}
             one = rs.deploy(objective="pretraining_cost", sequence_parallel="on", **run, **recipe)
             rows = (
-                plan.table[own].isin({name: [x] for name, x in recipe.items()} | {"model_chunks": [chunks]}).all(axis=1)
+                plan.table[recipes]
+                .isin({name: [x] for name, x in recipe.items()} | {"model_chunks": [chunks]})
+                .all(axis=1)
             )
             assert rows.sum() == len(one.table)
             if len(one.table):

@@ -1,4 +1,4 @@
-"""Fine-tuning of adapters on frozen weights: arithmetic, memory and links against counts by hand."""
+"""Fine-tuning of adapters: FLOPs, memory and links against counts by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_adapters_take_four_flops_for_each_frozen_weight() -> None:
 
 @pytest.mark.parametrize("policy", ["all", "block"])
 def test_a_step_on_ideal_chips_is_its_flops(policy: str) -> None:
-    """Forward 2, backward 2 on frozen weights, and forward once more where layers are computed again."""
+    """2 FLOPs forward, 2 backward, and 2 more for a repeated forward pass."""
     ideal = {"scale_up_bandwidth": 1e30, "scale_out_bandwidth": 1e30, "hbm_bandwidth": 1e30, "scale_up_domain": 8}
     run = {**BASE, **ideal, "peak_flops": 1e15, "peak_flops_bf16": 1e15, "pipeline_stages": 1, "microbatches": 1}
     del run["hardware"]
@@ -51,19 +51,19 @@ def test_adapters_are_quicker_smaller_and_lighter_on_links() -> None:
     outputs = ["training_step_time", "training_memory", "gradient_collective_time", "checkpoint_bytes"]
     cases = {"all": {}, "lora": LORA, "qlora": {**LORA, "frozen_bytes_per_weight": 0.516}}
     for sharded in ("optimizer", "weights"):
-        asked = {**BASE, "sharded_state": sharded, "calibration": "training"}
-        full, lora, qlora = (rs.evaluate(outputs, asked, **more) for more in cases.values())
+        scenario = {**BASE, "sharded_state": sharded, "calibration": "training"}
+        full, lora, qlora = (rs.evaluate(outputs, scenario, **more) for more in cases.values())
         for name in outputs:
             assert float(lora[name]) < float(full[name])
         assert float(qlora["training_memory"]) < float(lora["training_memory"])
         frozen = {"trained_weights": "adapters"}
-        assert rs.value("dequantization_time", asked, **frozen, frozen_bytes_per_weight=0.516) > 0
-        assert rs.value("dequantization_time", asked, **frozen) == 0
+        assert rs.value("dequantization_time", scenario, **frozen, frozen_bytes_per_weight=0.516) > 0
+        assert rs.value("dequantization_time", scenario, **frozen) == 0
 
 
 def test_frozen_weights_leave_no_gradient_to_fill_gaps_with() -> None:
-    asked = {"pipeline_stages": 8, "microbatches": 32, "pipeline_schedule": "zb_h1"}
-    assert rs.value("pipeline_idle_time", asked, trained_weights="adapters") == pytest.approx(7 * 2, rel=1e-12)
+    scenario = {"pipeline_stages": 8, "microbatches": 32, "pipeline_schedule": "zb_h1"}
+    assert rs.value("pipeline_idle_time", scenario, trained_weights="adapters") == pytest.approx(7 * 2, rel=1e-12)
     assert rs.value("backward_forward_ratio", trained_weights="adapters") == 1
 
 

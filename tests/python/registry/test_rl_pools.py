@@ -1,4 +1,4 @@
-"""Reinforcement learning on two pools: limits, identities, and a step simulated rollout by rollout."""
+"""Reinforcement learning on two pools: limits, identities and a simulation."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ def test_the_update_is_its_flops_over_the_trainer() -> None:
 
 
 def test_staleness_of_a_simulated_pool() -> None:
-    """Rollouts end evenly, wait for the end of their step, and are trained on in the next; each step brings weights."""
-    asked = {**POOLS, "rl_mode": "asynchronous", "rollout_refill": "refilled", "rollout_length_cv": 0.0}
-    lasts = rs.value("refilled_rollout_time", asked) * 32 / 64
-    step = rs.value("rl_step_time", asked)
+    """Rollouts end evenly, and the step after that trains on them."""
+    scenario = {**POOLS, "rl_mode": "asynchronous", "rollout_refill": "refilled", "rollout_length_cv": 0.0}
+    lasts = rs.value("refilled_rollout_time", scenario) * 32 / 64
+    step = rs.value("rl_step_time", scenario)
     ends = np.random.default_rng(3).uniform(100 * step, 5000 * step, 100_000)
     trained = np.floor(ends / step) + 1  # number of the update that uses it
     seen = trained - np.floor((ends - lasts) / step)  # updates since it began
-    assert rs.value("rl_staleness", asked) == pytest.approx(float(seen.mean()), rel=0.01)
+    assert rs.value("rl_staleness", scenario) == pytest.approx(float(seen.mean()), rel=0.01)
     assert rs.value("rl_staleness", POOLS) == 0
 
 
 def test_weights_are_sent_or_relayed() -> None:
-    asked = {**POOLS, "rollout_replicas": [1, 4, 64]}
-    found = rs.evaluate("weight_sync_time", asked, weight_sync_path=["relayed", "direct"])
-    relayed, direct = (found.sel(weight_sync_path=way) for way in ("relayed", "direct"))
+    scenario = {**POOLS, "rollout_replicas": [1, 4, 64]}
+    times = rs.evaluate("weight_sync_time", scenario, weight_sync_path=["relayed", "direct"])
+    relayed, direct = (times.sel(weight_sync_path=path) for path in ("relayed", "direct"))
     assert (relayed == relayed[0]).all()
     assert float(direct[-1]) == pytest.approx(float(direct[0]) * 64 / 4, rel=1e-12)  # a replica receives with 8 of 32
 

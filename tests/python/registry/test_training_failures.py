@@ -1,4 +1,4 @@
-"""Failures, checkpoints and the critical batch: closed forms against published numbers and simulations."""
+"""Failures, checkpoints and the critical batch against published numbers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def test_goodput_is_one_without_failures_and_asks_for_nothing() -> None:
 
 
 def test_goodput_of_llama() -> None:
-    """419 unexpected interruptions in 54 days on 16,384 chips: more than nine tenths of the time, says the report."""
+    """419 interruptions in 54 days on 16,384 chips, and over 90% effective time."""
     run = {"model": "Llama-3.1-405B", "chips": 16384, "chip_time_between_failures": 54 * DAY * 16384 / 419}
     goodput = rs.value("training_goodput", run, checkpoint_bandwidth="2 TB/s", restart_time="10 min")
     assert 0.9 < goodput < 0.95
 
 
 def test_checkpoints_of_published_runs() -> None:
-    """GPT-1T: 13.8 TB (Narayanan et al. 2021); BLOOM: 2.3 TiB (Le Scao et al. 2022)."""
+    """GPT-1T, 13.8 TB (Narayanan et al. 2021), and BLOOM, 2.3 TiB."""
     assert rs.value("checkpoint_bytes", total_parameters=1.008e12) == pytest.approx(13.8e12, rel=0.03)
     assert rs.value("checkpoint_bytes", total_parameters=176e9) == pytest.approx(2.3 * 2**40, rel=0.03)
 
 
 def test_goodput_is_the_share_of_a_simulated_run() -> None:
-    """Failures at random, also while a checkpoint is written or a run restarts; work since the last one is repeated."""
+    """Random failures also hit writes and restarts, and repeat work since then."""
     between, interval, writing, restart = 5000.0, 600.0, 60.0, 300.0
     random = np.random.default_rng(7)
     spans = 20000
@@ -44,18 +44,18 @@ def test_goodput_is_the_share_of_a_simulated_run() -> None:
             clock += failure
             needed = restart + interval + writing
         clock += needed
-    asked = {"time_between_failures": between, "checkpoint_interval": interval, "checkpoint_time": writing}
-    predicted = rs.value("training_goodput", asked, restart_time=restart)
+    scenario = {"time_between_failures": between, "checkpoint_interval": interval, "checkpoint_time": writing}
+    predicted = rs.value("training_goodput", scenario, restart_time=restart)
     assert predicted == pytest.approx(spans * interval / clock, rel=0.01)
 
 
 def test_youngs_interval_is_nearly_the_best() -> None:
-    asked = {"time_between_failures": 10000.0, "checkpoint_time": 20.0, "restart_time": 100.0}
-    best = rs.value("training_goodput", asked)
-    others = rs.evaluate("training_goodput", asked, checkpoint_interval=np.geomspace(10, 10000, 400))
-    assert best == pytest.approx(float(others.max()), rel=1e-3)
-    assert best > float(others[0])
-    assert rs.value("training_goodput", asked, checkpoint_interval=math.inf) == 0  # it never ends
+    scenario = {"time_between_failures": 10000.0, "checkpoint_time": 20.0, "restart_time": 100.0}
+    best = rs.value("training_goodput", scenario)
+    intervals = rs.evaluate("training_goodput", scenario, checkpoint_interval=np.geomspace(10, 10000, 400))
+    assert best == pytest.approx(float(intervals.max()), rel=1e-3)
+    assert best > float(intervals[0])
+    assert rs.value("training_goodput", scenario, checkpoint_interval=math.inf) == 0  # it never ends
 
 
 def test_steps_and_tokens_trade_as_mccandlish_et_al_say() -> None:
@@ -68,7 +68,7 @@ def test_steps_and_tokens_trade_as_mccandlish_et_al_say() -> None:
 
 
 def test_the_critical_batch_of_zhang_et_al() -> None:
-    """A fifth more tokens at the critical batch, which grows by 10^0.47 with ten times the tokens."""
+    """20% more tokens at the critical batch, which grows as the tokens to 0.47."""
     law = {"critical_batch_coefficient": 22.91, "critical_batch_overhead": 0.2}
     batch, longer = (
         rs.value("critical_batch_tokens", pretraining_tokens=tokens, critical_batch_coefficient=22.91)
