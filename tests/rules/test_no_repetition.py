@@ -227,7 +227,10 @@ CONTAINED = {
     ("crowded_running_sequences", "unlimited_running_sequences"): "the same",
     ("crowded_running_sequences", "replica_arrival_variation"): "the same",
     ("prompt_step_share", "replica_arrival_variation"): "the same",
-    ("tokens_per_second_per_chip", "replica_time_per_request"): "of costs: a prefill pool may have a price of its own",
+    (
+        "tokens_per_second_per_chip",
+        "replica_time_per_request",
+    ): "of costs, where prefill replicas may have another price",
     ("energy_per_request", "replica_time_per_request"): "the same",
 }
 

@@ -85,7 +85,8 @@ CALLS = {
 }
 MODULES = {"charts", "ciphers", "errors", "math", "moe", "scaling", "schedules", "typing"}
 CATALOGS = {
-    "api_prices", "engines", "hardware", "loss_laws", "models", "prices", "sites", "speculators", "storage", "workloads",
+    "api_prices", "engines", "hardware", "loss_laws", "models", "prices", "sites", "speculators", "storage",
+    "workloads",
 }  # fmt: skip
 # In the order of `first`, names are used before all modules are imported or after.
 TWICE = """

@@ -100,7 +100,7 @@ namespace roofslate::quantities
     struct throughput_per_power
     {
         static constexpr Spec spec =
-            Spec("R/P_s", "token/J", "throughput per power of the site: tokens per second and watt", "InferenceX");
+            Spec("R/P_s", "token/J", "throughput relative to the power drawn by the site", "InferenceX");
         template <class T> static constexpr T formula(in<energy_per_token, T> e) { return 1.0 / e; }
     };
 
@@ -218,7 +218,8 @@ namespace roofslate::quantities
     };
     struct chip_capital_from_parts
     {
-        static constexpr Spec spec = Spec("k_p", "USD/chip", "purchase price per chip: server, network and HBM", "Q10");
+        static constexpr Spec spec =
+            Spec("k_p", "USD/chip", "purchase price per chip, with server, network and HBM", "Q10");
         template <class T> static constexpr T formula(
             in<server_capital, T> k_v,
             in<network_capital, T> k_n,
@@ -240,8 +241,7 @@ namespace roofslate::quantities
     };
     struct capital_cost_rate
     {
-        static constexpr Spec spec =
-            Spec("a K_G/T_K", "USD/s", "annuity of the purchase price of the replica's machines", "Q9");
+        static constexpr Spec spec = Spec("a K_G/T_K", "USD/s", "annuity of the capital in a replica", "Q9");
         template <class T> static constexpr T formula(
             in<replica_capital_cost, T> K,
             in<depreciation_time, T> T_K,

@@ -23,8 +23,7 @@ namespace roofslate::quantities
     };
     struct chip_capital_cost_rate
     {
-        static constexpr Spec spec =
-            Spec("a k_c/T_K", "USD/s/chip", "annuity of the purchase price of a chip", "definition");
+        static constexpr Spec spec = Spec("a k_c/T_K", "USD/s/chip", "annuity of the capital in a chip", "definition");
         template <class T> static constexpr T formula(
             in<chip_capital, T> k,
             in<depreciation_time, T> T_K,
@@ -52,7 +51,7 @@ namespace roofslate::quantities
     struct chip_electricity_cost_rate
     {
         static constexpr Spec spec =
-            Spec("p_E", "USD/s/chip", "cost of electricity of a chip in use, its share of the site", "definition");
+            Spec("p_E", "USD/s/chip", "electricity cost per chip in use, with its share of the site", "definition");
         template <class T> static constexpr T formula(
             in<system_power, T> w,
             in<power_usage_effectiveness, T> pue,
@@ -93,7 +92,7 @@ namespace roofslate::quantities
     struct rent_break_even_utilization
     {
         static constexpr Spec spec =
-            Spec("u_R", "1", "break-even utilization of owning against renting; inf: never", "definition");
+            Spec("u_R", "1", "break-even utilization of owning against renting, inf if never", "definition");
         template <class T> static constexpr T formula(
             in<chip_fixed_cost_rate, T> fixed,
             in<chip_electricity_cost_rate, T> electricity,
@@ -123,14 +122,14 @@ namespace roofslate::quantities
     struct api_break_even_utilization
     {
         static constexpr Spec spec =
-            Spec("u_A", "1", "break-even utilization of hosting against an API, above 1: never", "definition");
+            Spec("u_A", "1", "break-even utilization of hosting against an API, above 1 if never", "definition");
         template <class T> static constexpr T formula(in<full_use_cost_per_request, T> c, in<request_price, T> p)
         { return c / p; }
     };
     struct monthly_demand
     {
         static constexpr Spec spec =
-            Spec("D_u", "token", "demand of a month, tokens of prompts and answers", "definition").positive();
+            Spec("D_u", "token", "monthly demand, prompt and answer tokens", "definition").positive();
     };
     struct monthly_requests
     {
@@ -144,7 +143,7 @@ namespace roofslate::quantities
     struct replica_monthly_tokens
     {
         static constexpr Spec spec =
-            Spec("D_G", "token", "capacity of a replica in a month, tokens of prompts and answers", "definition");
+            Spec("D_G", "token", "monthly capacity of a replica, prompt and answer tokens", "definition");
         template <class T> static constexpr T formula(
             in<input_tokens, T> I,
             in<output_tokens, T> O,
@@ -155,7 +154,7 @@ namespace roofslate::quantities
     struct hosted_replicas
     {
         static constexpr Spec spec =
-            Spec("n_G", "1", "replicas for the monthly demand, sized for the peak of a day", "definition");
+            Spec("n_G", "1", "replicas for the monthly demand, sized for the daily peak", "definition");
         template <class T> static constexpr T formula(
             in<monthly_demand, T> D,
             in<fixed_fleet_cost_factor, T> peak,
@@ -165,7 +164,7 @@ namespace roofslate::quantities
     struct hosted_monthly_cost
     {
         static constexpr Spec spec =
-            Spec("C_G", "USD", "cost of a month of hosting the demand on own or rented chips", "definition");
+            Spec("C_G", "USD", "monthly cost of hosting on owned or rented chips", "definition");
         template <class T> static constexpr T formula(in<hosted_replicas, T> n, in<replica_price, T> p, in<month, T> m)
         { return n * (p * m); }
     };
@@ -186,7 +185,7 @@ namespace roofslate::quantities
     {
         // Of one replica; if a full one costs more than the API, so do many.
         static constexpr Spec spec =
-            Spec("D_A", "token", "break-even demand of a month, hosting against an API; inf: never", "definition");
+            Spec("D_A", "token", "break-even monthly demand, hosting against an API, inf if never", "definition");
         template <class T> static constexpr T formula(
             in<api_break_even_utilization, T> u,
             in<fixed_fleet_cost_factor, T> peak,

@@ -604,8 +604,11 @@ namespace roofslate::quantities
     };
     struct request_price
     {
-        static constexpr Spec spec =
-            Spec("p_q", "USD/sequence", "list price of a request: fresh input, cached input, output", "definition");
+        static constexpr Spec spec = Spec(
+            "p_q",
+            "USD/sequence",
+            "list price of a request, with fresh input, cached input and output",
+            "definition");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I_f,
             in<prefix_length, T> L_p,

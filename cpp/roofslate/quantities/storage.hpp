@@ -15,11 +15,8 @@ namespace roofslate::quantities
 
     struct recompute_attention_flops
     {
-        static constexpr Spec spec = Spec(
-            "f_{ar}",
-            "FLOP/token",
-            "attention FLOPs per recomputed token, causal mean over the context",
-            "R6.8, R6.11");
+        static constexpr Spec spec =
+            Spec("f_{ar}", "FLOP/token", "attention FLOPs per recomputed token, causal mean", "R6.8, R6.11");
         template <class T>
         static constexpr T formula(
             in<flops_per_head_element, T> two_a,
@@ -32,19 +29,16 @@ namespace roofslate::quantities
             in<windowed_attention_layers, T> n_w,
             in<windowed_tokens, T> seen)
         {
-            const T whole = n_g * causal_mean<T>(L, min(L, K));
+            const T unwindowed = n_g * causal_mean<T>(L, min(L, K));
             const T windowed = causal_mean<T>(L, seen);
-            const T forward = attention_of_sequence<T>(T(1.0), two_a, n_h, d_h, d_r, whole, n_w, windowed);
+            const T forward = attention_of_sequence<T>(T(1.0), two_a, n_h, d_h, d_r, unwindowed, n_w, windowed);
             return select(L == T(0.0), T(0.0), forward);  // an empty context has no mean
         }
     };
     struct recompute_chip_time
     {
-        static constexpr Spec spec = Spec(
-            "t_r",
-            "chip*s/token",
-            "chip time to recompute a token's KV cache, attention if arithmetic is full",
-            "R6.8");
+        static constexpr Spec spec =
+            Spec("t_r", "chip*s/token", "chip time to recompute the KV cache of a token", "R6.8");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<peak_flops, T> F,

@@ -127,9 +127,9 @@ namespace roofslate::quantities
             in<windowed_attention_layers, T> n_w,
             in<attention_window, T> w)
         {
-            const T whole = (n_g + n_p) * tokens_met<T>(mask, L, min(L, K));
+            const T unwindowed = (n_g + n_p) * tokens_met<T>(mask, L, min(L, K));
             const T windowed = tokens_met<T>(mask, L, min(L, w));
-            return attention_of_sequence<T>(six / two, two_a, n_h, d_h, d_r, whole, n_w, windowed);
+            return attention_of_sequence<T>(six / two, two_a, n_h, d_h, d_r, unwindowed, n_w, windowed);
         }
     };
     struct matrix_training_flops

@@ -256,7 +256,7 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
 
 
 def _check_side(side: str, given: Any, shared: Mapping[str, Any]) -> None:
-    """Refuse what is no scenario, or gives an input that both have."""
+    """Refuse a side that is not a scenario, or that gives a shared input."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise InputTypeError(f"scenario {side}: expected a dict of inputs by name, got {shown(given)}")
     twice = [key for key in given if key in shared]
@@ -267,7 +267,10 @@ def _check_side(side: str, given: Any, shared: Mapping[str, Any]) -> None:
 def _of_their_days(
     a: Mapping[str, Any], b: Mapping[str, Any], shared: dict[str, Any]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]:
-    """The scenarios with prices of the days that they ask for; a price of both goes into each, as days may differ."""
+    """Return the scenarios with the prices of their days.
+
+    A shared price goes into both of them, as their days may differ.
+    """
     if not any(DAY in inputs for inputs in (a, b, shared)):
         return a, b, shared
     moved = {keyword: shared[keyword] for keyword in (*PRICED, DAY) if keyword in shared}

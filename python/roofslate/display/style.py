@@ -176,7 +176,7 @@ def title(ax: Axes, text: str, *, below: str = "", corner: str = "") -> None:
 
 
 def corner(ax: Axes, text: str, *, below: str = "") -> None:
-    """Write small words above the right end of axes that have no title yet, and others above the left one."""
+    """Write small words above the right and left ends of axes without a title."""
     if text or below:
         _under_title(ax, below, text)
 

@@ -192,7 +192,7 @@ def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inp
 
 
 def _column(name: str, array: pa.Array, reader: Reader, start: int, day: Any) -> Column | Names:
-    """A column as the engine takes it, prices of a day; an error names the place of the first value that is wrong."""
+    """Return a column for the engine, with prices of a day; an error names its first bad value."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

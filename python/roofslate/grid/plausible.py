@@ -1,4 +1,4 @@
-"""Prices of chips that are valid and hardly meant: a thousandfold off, or of another chip. Each is a warning."""
+"""Prices of chips that are valid and hardly meant: a thousandfold off, or of another chip."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
 
 
 def priced_chip_trouble(grid: Grid) -> str:
-    """Say which preset of a price names a chip that the hardware does not have; empty where none does."""
+    """Name the preset whose price belongs to another chip, or return an empty text."""
     price = grid.inputs.get(PRICE)
     if price is not None and price.origin != "prices":
         return ""

@@ -69,7 +69,7 @@ def with_scenario(
 ) -> dict[str, Any]:
     """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member.
 
-    Prices are those of the day that ``as_of`` asks for. With `day_acts` the day stays, for what else the call prices.
+    Prices are entries of the day in ``as_of``. With `day_acts` the day stays, for prices outside of the inputs.
     """
     inputs = _completed(scenario, keywords)
     return dated(inputs, acts=day_acts) if DAY in inputs else inputs
@@ -358,15 +358,15 @@ def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
         presets = grid.presets[keyword]
         values = [_supplied_by(p, name, constants) for p in presets]
         if None in values:
-            own = next(p.name for p in presets if name in preset_numbers(p))
+            supplier = next(p.name for p in presets if name in preset_numbers(p))
             why = f"{grid.gaps[name]}, and it can't be computed for them alone"
-            raise PresetError(f"{why}: evaluate {own!r} apart from the others")
+            raise PresetError(f"{why}: evaluate {supplier!r} apart from the others")
         grid.inputs[name] = Input(lookup(name), np.array(values), (grid.preset_axes[keyword],), keyword)
         del grid.gaps[name]
 
 
 def _follows(name: str) -> bool:
-    """Whether a quantity may follow from others."""
+    """Decide whether a quantity may follow from others."""
     q = lookup(name)
     return q.computed or bool(q.fallback) or q.default is not None
 

@@ -1,4 +1,4 @@
-"""Registers of the lecture: inconsistencies between sources, conclusions and claims; their numbers computed."""
+"""Registers of the lecture with computed numbers: inconsistencies, conclusions, claims."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _KINDS = ("mental model", "prediction", "claim")
 
 
 def inconsistencies(chapter: int | None = None, **inputs: Any) -> pd.DataFrame:
-    """List where the lecture, its retellings and published fact differ, with the numbers that follow.
+    """List differences between the lecture, its retellings and published fact.
 
     Parameters
     ----------
     chapter : int, optional
         Only entries of this chapter of the lecture.
     **inputs
-        Of the registry, such as `hardware` or `active_parameters`: they replace those of the stored calls. Listed are
+        Of the registry, such as `hardware` or `active_parameters`: they replace stored inputs. Listed are
         the entries with a number that changes.
 
     Returns
     -------
     pandas.DataFrame
-        Index `entry`; columns `chapter`, `topic`, `claims` (who says what), `computed` (what follows, as texts),
+        Index `entry`; columns `chapter`, `topic`, `claims` (by source), `computed` (consequences, as texts),
         `values` (the same as numbers), `why` (how the package takes it). Three of them are tuples. With inputs,
         `lecture_values` has the numbers without them; a number that they leave undefined is NaN, and its text says why.
 
@@ -65,7 +65,7 @@ def conclusions(**inputs: Any) -> pd.DataFrame:
     Parameters
     ----------
     **inputs
-        Of the registry, such as `model` and `hardware`: they replace those of the stored calls.
+        Of the registry, such as `model` and `hardware`: they replace stored inputs.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def conclusions(**inputs: Any) -> pd.DataFrame:
 def _register(
     rows: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any], index: str, columns: list[str]
 ) -> pd.DataFrame:
-    """Table of entries with their numbers, with inputs beside those of the lecture; of a long one what changes."""
+    """Tabulate entries with their numbers, and with inputs the lecture's numbers too."""
     import pandas as pd
 
     check_inputs(inputs)

@@ -114,7 +114,7 @@ def computed(calls: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple
 
 
 class Recomputed(NamedTuple):
-    """Stored calls with a caller's inputs: texts, numbers, and the inputs that change a number."""
+    """Stored calls with given inputs: texts, numbers, and effective inputs."""
 
     texts: tuple[str, ...]
     values: tuple[float, ...]
@@ -174,7 +174,7 @@ def _taken_by(call: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, A
 
 
 def _computed_with(call: Mapping[str, Any], inputs: Mapping[str, Any]) -> float:
-    """Compute a stored call with inputs, without those of its own that they leave without effect."""
+    """Compute a stored call with given inputs, and drop blocked stored inputs."""
     presets = [find_preset(keyword, x) for keyword, x in inputs.items() if keyword in PRESETS]
     supplied = {name for preset in presets for name in preset.values} | inputs.keys()
     stored = {name: x for name, x in call["inputs"].items() if name not in supplied}
@@ -189,7 +189,7 @@ def _computed_with(call: Mapping[str, Any], inputs: Mapping[str, Any]) -> float:
 
 
 def _acting(call: Mapping[str, Any], inputs: Mapping[str, Any], value: float) -> set[str]:
-    """Inputs without which a call gives another number: all of them where only all together change it."""
+    """Select inputs without which a call gives another number."""
     if len(inputs) == 1:
         return set(inputs)
     acting = set()

@@ -80,7 +80,7 @@ class Flashcards(pd.DataFrame):
 
 
 def flashcards() -> Flashcards:
-    """List the lecture's flashcards with computed answers; `grade` grades guesses.
+    """List the lecture's flashcards with computed answers.
 
     Returns
     -------

@@ -409,7 +409,7 @@ class _Shipped:
         return found
 
     def _part(self, section: str, key: str) -> Part | None:
-        """The text of a preset; files that are called as their section come first, and most searches end there."""
+        """Return the text of a preset, from the files of its section first."""
         for file in sorted(_SHIPPED, key=lambda file: not file.startswith(section)):
             if file not in self._parts:
                 parts = parts_of(_FOLDER / file)

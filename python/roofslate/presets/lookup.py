@@ -106,7 +106,7 @@ def find_preset(keyword: str, given: Any) -> Preset:
 
 
 def on_day(keyword: str, given: Any, day: Any) -> Any:
-    """The entries of prices that were in force on a day, in the form in which the prices are named.
+    """Return the price entries in force on a day, in the form of the given names.
 
     A list of days makes an axis ``as_of`` of the entries of one price.
     """
@@ -146,7 +146,7 @@ def dated(inputs: dict[str, Any], *, acts: bool = False) -> dict[str, Any]:
     IneffectiveInput
         For a day without prices.
     PresetError
-        For a day outside of the validity of a price, naming the nearest entry, and for what is no day.
+        For a day outside of the validity of a price, naming the nearest entry, and for an invalid day.
     """
     named = [keyword for keyword in PRICED if keyword in inputs]
     if not named and not acts:
@@ -165,7 +165,7 @@ def refuse_day() -> NoReturn:
 
 
 def _checked_day(day: Any) -> str:
-    """A day as text, an error of what is none under the name of the keyword."""
+    """Return a day as text, or raise an error with the keyword."""
     try:
         return day_of(day)
     except PresetError as error:

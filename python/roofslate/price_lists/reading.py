@@ -102,7 +102,7 @@ def read_tariff(prices: Any, day: Any = None) -> Tariff:
         if prices.kind != "api_prices":
             raise PresetError(f"prices: {prices.name!r} is a {prices.kind} preset, not a list of API prices")
         name, origin = prices.name, next(iter(prices.facts.values())).origin
-        # what a list leaves open, such as how long a token is kept, takes the price that needs it along
+        # a price that needs another figure of the list, such as the time of a write, is left out without it
         given: Mapping[Any, Any] = {
             key: x for key, x in prices.values.items() if _TOGETHER.get(key, key) in prices.values
         }

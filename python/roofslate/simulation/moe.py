@@ -1,4 +1,4 @@
-"""A mixture-of-experts layer that runs: router, experts, weighted sum and residual, with capacity and exchange."""
+"""Mixture-of-experts layer in NumPy: router, experts, sum, residual, capacity."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Output(NamedTuple):
     chosen : numpy.ndarray
         Of shape (tokens, experts_per_token): experts of each token, best first.
     weights : numpy.ndarray
-        Of that shape: softmax over the chosen scores, so that each row sums to 1.
+        Of that shape: softmax of the chosen scores, so that each row sums to 1.
     processed : numpy.ndarray
         Of that shape: False for a copy that its full expert dropped.
     experts : int
@@ -81,7 +81,7 @@ def random_layer(
     ----------
     hidden_size, expert_intermediate_size, experts : int
     router_skew : float
-        Standard deviation of the router's biases relative to that of its scores: 0 makes all experts alike popular.
+        Standard deviation of the router's biases relative to its scores: 0 makes all experts alike popular.
     seed : int
         The same seed gives the same layer.
 
@@ -133,9 +133,9 @@ def expert(layer: Layer, tokens: npt.ArrayLike, number: int) -> Floats:
 def forward(
     layer: Layer, tokens: npt.ArrayLike, *, experts_per_token: int = 2, capacity_factor: float | None = None
 ) -> Output:
-    """Run a layer: each token goes to its best experts, and comes back as their weighted sum plus itself.
+    """Run a layer: the weighted sum of each token's experts, plus the token.
 
-    y = x + sum over the k chosen experts e of softmax(s)_e f_e(x), with scores s = x R + b and the softmax over the
+    y = x + sum_e softmax(s)_e f_e(x) for the k chosen experts e, with scores s = x R + b and the softmax of the
     chosen ones. An expert takes at most C = ceil(capacity_factor T k/X) of the T k copies; first choices go before
     second ones, earlier tokens before later ones. A dropped copy adds nothing, its token keeps the residual
     (Lepikhin et al. 2020, arXiv:2006.16668; Fedus et al. 2021, arXiv:2101.03961).
@@ -159,7 +159,7 @@ def forward(
     InputTypeError
         For tokens of another width.
     ValueRangeError
-        For more experts per token than the layer has, and for a factor that is not positive.
+        For more experts per token than experts, and for a factor of at most 0.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def exchange(
 ) -> pd.DataFrame:
     """Count the bytes that tokens move to their experts and back, chip by chip.
 
-    Tokens are spread over the chips in their order, experts by number. Every processed copy counts, as in
+    Tokens are spread among chips in their order, experts by number. Every processed copy counts, as in
     `all_to_all_bytes_per_layer`: `local` says how many stay on their chip.
 
     Parameters
@@ -277,7 +277,7 @@ def imbalance(
     hidden_size: int = 32,
     seed: int,
 ) -> pd.DataFrame:
-    """Compare the load of routers that run with `expert_imbalance` at the popularity that they show.
+    """Compare the load of simulated routers with `expert_imbalance`.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def imbalance(
     router_skew : float
         As in `random_layer`.
     layers : int
-        Routers that are drawn, each for a batch of its own.
+        Routers that are drawn, each with another batch.
     hidden_size : int
     seed : int
 

@@ -59,7 +59,7 @@ def test_several_variables_of_one_unit_are_lines_of_one_picture() -> None:
         assert line.get_ydata() == pytest.approx(result[name].to_numpy())
     ends = {text.get_text(): text.get_color() for text in ax.texts}
     assert [ends[line.get_label()] for line in lines] == [line.get_color() for line in lines]
-    assert "KV fetch" in words(ax)  # the regions of what binds
+    assert "KV fetch" in words(ax)  # the regions of the bottleneck
     assert ax.get_ylabel() == "time"
     with pytest.raises(
         UnknownName, match=r"several numbers of one unit; the dataset holds pass_time \(s\), batch_size"

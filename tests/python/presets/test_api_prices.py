@@ -1,4 +1,4 @@
-"""API prices of 2026: against the lists that were read, in every mode and on the first and last day of each price."""
+"""API prices of 2026: every list, mode, first day and last day in its reference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def quantity_of(key: str) -> str:
 
 
 def figures_of(tariff: rs.Preset, key: str, step: str = "") -> list[float]:
-    """The catalog's figure in dollars a million tokens, or in tokens, and those that a decision has set aside."""
+    """Return the catalog's figure in USD/Mtok or in tokens, and rejected figures."""
     quantity = quantity_of(key)
     unit = 1.0 if key == "threshold" else 1e-6
     attribute = tariff.attributes.get(f"{step}_{quantity}" if step else quantity)
@@ -50,7 +50,7 @@ def factor_of(tariff: rs.Preset, mode: str, key: str) -> float:
 
 
 def days_of(start: str, end: str, *, in_force: bool) -> list[str]:
-    """First and last day of a price; it ends when the next begins, and counts from the first whole day."""
+    """First and last day of a price, which ends when the next begins."""
     first = start[:10]
     if len(start) > 10:
         first = (datetime.date.fromisoformat(first) + datetime.timedelta(1)).isoformat()
@@ -78,8 +78,8 @@ def lacking(tariff: rs.Preset, mode: str, figures: dict[str, Any]) -> list[str]:
         missing = []  # a step without another price is none
     if mode == "standard":
         for step, more in zip(STEPS, figures.get("steps", ()), strict=False):
-            found = {key: figures_of(tariff, key, step) for key in more}
-            missing += [f"{step}_{key}" for key, x in more.items() if found[key] != [pytest.approx(x)]]
+            figures_by_key = {key: figures_of(tariff, key, step) for key in more}
+            missing += [f"{step}_{key}" for key, x in more.items() if figures_by_key[key] != [pytest.approx(x)]]
         if tariff.attributes.get("peak_price_factor") != figures.get("peak"):
             missing.append("peak")
     return missing
@@ -155,8 +155,8 @@ def test_a_list_that_may_be_old_records_the_newer_figure() -> None:
     for host in ("Fireworks", "Baseten", "Doubleword"):
         tariff = rs.api_prices[f"DeepSeek-V4-Pro {host}"]
         assert {conflict.quantity for conflict in tariff.conflicts} == {"input_price", "output_price"}
-        own = rs.api_prices["DeepSeek-V4 Pro"]
-        assert all(conflict.fact.value == own[conflict.quantity] for conflict in tariff.conflicts)
+        vendor = rs.api_prices["DeepSeek-V4 Pro"]
+        assert all(conflict.fact.value == vendor[conflict.quantity] for conflict in tariff.conflicts)
         assert all("hoster" in conflict.decision for conflict in tariff.conflicts)
         assert tariff["output_price"] == rs.api_prices["DeepSeek-V4 Pro until 2026-05-24"]["output_price"]
 
@@ -193,7 +193,7 @@ def test_a_fast_mode_that_ended_divides_a_price() -> None:
 
 
 def test_days_without_a_list_name_the_nearest() -> None:
-    with pytest.raises(errors.PresetError, match="the nearest is 'gpt-oss-120b Novita', from 2026-11 on"):
+    with pytest.raises(errors.PresetError, match="the nearest is 'gpt-oss-120b Novita', from 2026-11"):
         rs.api_prices["gpt-oss-120b Novita as of 2026-10-31"]
     with pytest.raises(errors.PresetError, match=r"'Claude Opus 4\.1', 2025-05 to 2026-10-25"):
         rs.api_prices[f"Claude Opus 4.1 as of {TODAY}"]

@@ -1,4 +1,4 @@
-"""Chip-hours of 2026: every offer, index and cost of owning that was read is a price of its chip on its day."""
+"""Chip-hours of 2026: every offer, index and cost of ownership on its day."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import roofslate as rs
 from support import REFERENCE
 
 READ = json.loads((REFERENCE / "chip_hours_2026.json").read_text(encoding="utf-8"))
-DAYS = {"2025": "2025-06-30", "2026": "2026-11-22"}  # where a source gives a year
+DAYS = {"2025": "2025-06-30", "2026": "2026-11-22"}  # for a source that gives a year
 INDICES = ("index", "median", "fixing", "marketplace")
 
 
@@ -21,17 +21,17 @@ def label(row: list[object]) -> str:
 def test_every_chip_hour_that_was_read_is_a_price_of_its_day(row: list[object]) -> None:
     chip, kind, provider, dollars, start = map(str, row)
     day = DAYS.get(start, start if len(start) == 10 else f"{start}-28")
-    own = rs.hardware[chip]
+    hardware = rs.hardware[chip]
     seller = provider.replace(",", "").split()[0]
-    found = [
+    matching = [
         price
         for price in rs.prices.on(day).values()
-        if price.attributes.get("hardware") in (own.name, *own.bases)
+        if price.attributes.get("hardware") in (hardware.name, *hardware.bases)
         and price["chip_price"] == pytest.approx(float(dollars) / 3600, rel=2e-5)
         and (seller in price.name or any(word in price.name or word in kind for word in INDICES))
     ]
-    assert found
-    assert all(price.facts["chip_price"].read for price in found)
+    assert matching
+    assert all(price.facts["chip_price"].read for price in matching)
 
 
 def test_the_table_has_every_row() -> None:

@@ -386,11 +386,11 @@ def test_every_list_gives_verdicts(name: str) -> None:
 
 
 def test_every_list_of_2026_is_read() -> None:
-    """Prices that need another figure, such as a write without a time, are left out of what is read."""
+    """Leave out prices that need another figure, such as a write without a time."""
     for name in sorted({*rs.api_prices} - {*VENDORS, "lecture"})[::50]:
-        found = rs.infer(name)
-        assert found["decode_cost_ratio"].verdict == "interval"
-        assert "cache_write_price" not in found.tariff.values or "cache_write_time" in found.tariff.values
+        result = rs.infer(name)
+        assert result["decode_cost_ratio"].verdict == "interval"
+        assert "cache_write_price" not in result.tariff.values or "cache_write_time" in result.tariff.values
     assert "cache_write_price" in rs.api_prices["GPT-6 Sol"].values
     with pytest.raises(MissingInput, match="'cache_write_price' says nothing without 'cache_write_time'"):
         rs.infer(dict(rs.api_prices["GPT-6 Sol"].values))

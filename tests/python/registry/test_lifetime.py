@@ -368,7 +368,7 @@ def test_routing_laws(law: str, gain: float, cutoff: float) -> None:
     small = {"active_parameters": 370e6, "experts": 64}
     assert rs.value("dense_equivalent_gain", small, loss_law=law) == pytest.approx(gain, rel=2e-3)
     values = dict(rs.loss_laws[law].values)
-    # The published size at which experts stop helping lies within the rounding of the two exponents.
+    # The published size at which experts stop helping is within the rounding of the two exponents.
     sizes = [
         10 ** (-(values["routing_experts_exponent"] + up) / (values["routing_interaction"] + down))
         for up in (-5e-4, 5e-4)

@@ -1,4 +1,4 @@
-"""The layer of experts conserves copies, is dense where it should be, and moves the bytes of the closed form."""
+"""The layer of experts conserves copies and moves the bytes of the closed form."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_the_output_is_the_weighted_sum_and_the_residual() -> None:
         assert choice.tolist() == np.argsort(-scores[token])[:3].tolist()
         softmax = np.exp(scores[token, choice]) / np.exp(scores[token, choice]).sum()
         parts = [moe.expert(layer, x[token : token + 1], int(e))[0] for e in choice]
-        wanted = x[token] + sum(w * part for w, part in zip(softmax, parts, strict=True))
-        assert output.tokens[token] == pytest.approx(wanted)
+        expected = x[token] + sum(w * part for w, part in zip(softmax, parts, strict=True))
+        assert output.tokens[token] == pytest.approx(expected)
 
 
 def test_identical_experts_are_a_dense_layer() -> None:
@@ -69,7 +69,7 @@ def test_permuted_tokens_give_permuted_outputs() -> None:
 
 
 def test_first_choices_and_early_tokens_keep_their_place() -> None:
-    """Two tokens prefer expert 0, the third has it second; each expert takes one copy."""
+    """Two tokens prefer expert 0, the third has it second, and each expert takes one copy."""
     router = np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]])
     layer = moe.Layer(router, np.zeros(3), np.ones((3, 3, 1)), np.ones((3, 1, 3)))
     output = moe.forward(layer, np.eye(3), experts_per_token=2, capacity_factor=0.5)
@@ -125,7 +125,7 @@ def test_the_load_is_that_of_the_registry(chips: int, skew: float) -> None:
 
 
 def test_popularity_is_told_apart_from_chance() -> None:
-    """Few tokens load experts unevenly by chance, too: the popularity is what many tokens show."""
+    """Few tokens load experts unevenly by chance too."""
     few, many = (moe.imbalance(tokens=tokens, layers=24, seed=2)["popularity_cv"].mean() for tokens in (256, 8192))
     assert few == pytest.approx(many, rel=0.06)
     uneven = moe.imbalance(tokens=256, layers=24, seed=2)["imbalance"].mean()

@@ -47,12 +47,12 @@ def _avalanche(*, rounds: int = 12, samples: int = 200, width: int = 64, seed: i
     size=(6.6, 4.0),
 )
 def avalanche(ax: Axes, table: pd.DataFrame) -> None:
-    """Share of output bits that one input bit flips in a Feistel cipher, round by round, and in a network.
+    """Share of flipped output bits of a Feistel cipher and of a network, by round.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw into, in a new figure by default.
     rounds : int, optional
         Of the cipher; the network has as many layers.
     samples, width, seed : int, optional

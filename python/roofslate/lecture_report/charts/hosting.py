@@ -92,7 +92,7 @@ def rent_own_or_call(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure otherwise.
     rented, owned : str or Preset, optional
         Prices of a chip, names of `rs.prices`: a rent, and one that is owned.
     **inputs

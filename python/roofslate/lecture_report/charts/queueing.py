@@ -59,7 +59,7 @@ def _dispatch_vs_rate(
     table["idle_dispatch_time"] = np.where(fits, idle["idle_dispatch_time"].to_numpy(), np.nan)
     table["threshold_time"] = np.nan
     for rate in rates[fits][::4]:
-        # the most is left out: its line grows without end
+        # at full load the queue is unlimited
         runs = schedules.train(
             batch_slots=slots,
             seed=seed,
@@ -117,12 +117,12 @@ def _dispatch_vs_rate(
     size=(6.8, 4.0),
 )
 def dispatch_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
-    """Mean time from a request to its token against the arrival rate, by the policy by which passes depart.
+    """Mean time from a request to its token by arrival rate, for three policies.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw into, in a new figure by default.
     batch_interval : float or str, optional
         Of the fixed interval, in seconds.
     fixed_pass_time, pass_time_per_sequence : float or str, optional
@@ -184,18 +184,18 @@ def _waiting_vs_load(*, batch_slots: Any = _SLOTS, **inputs: Any) -> pd.DataFram
     subject="Waiting requests by load",
     paragraph=(
         "A sequence keeps its slot for its whole answer. With {fewest_slots} slots, a share of {fewest_waiting:2} of "
-        "the requests waits at a load of {marked_load:2}, with {most_slots:4} slots {most_waiting:2}. Large cells can "
-        "run hotter."
+        "the requests waits at a load of {marked_load:2}, with {most_slots:4} slots {most_waiting:2}. Large replicas "
+        "can run at a higher load."
     ),
     size=(6.6, 4.0),
 )
 def waiting_vs_load(ax: Axes, table: pd.DataFrame) -> None:
-    """Share of requests that find no slot free (Erlang C) against the load, for several numbers of slots.
+    """Share of waiting requests (Erlang C) by load, for several numbers of slots.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw into, in a new figure by default.
     batch_slots : array_like, optional
         A line each.
     slot_utilization : array_like, optional

@@ -1,4 +1,4 @@
-"""Chapters 1 and 7: what a small batch leaves idle, and what it costs: experts read, drafts, energy."""
+"""Chapters 1 and 7: experts read, drafts and energy by batch size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _batches(inputs: dict[str, Any], most: float) -> Any:
 
 
 def _reaches(points: Any, rising: Any, level: float) -> float:
-    """Find the point at which a rising row reaches a level, between its points on a logarithmic axis; inf if never."""
+    """Interpolate the point at which a rising row reaches a level, inf if never."""
     import numpy as np
 
     if rising[-1] < level:
@@ -37,7 +37,7 @@ def _reaches(points: Any, rising: Any, level: float) -> float:
 def _family(
     ax: Axes, values: pd.Series[float], level: str, name: Callable[[float], str]
 ) -> list[tuple[float, float, str, str]]:
-    """Draw a line against the batch for each value of a level; return the ends to label."""
+    """Draw a line for each value of a level, and return the ends to label."""
     cases = values.index.unique(level).to_numpy(dtype=float)
     ends = []
     for case, look in zip(cases, style.styles(len(cases)), strict=True):
@@ -78,12 +78,12 @@ def _coverage_vs_batch(**inputs: Any) -> pd.DataFrame:
     size=(6.6, 4.0),
 )
 def coverage_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
-    """Share of routed experts that a pass touches, and of weights that it reads, against the batch.
+    """Share of routed experts and of weights that a pass reads, by batch size.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw into, in a new figure by default.
     batch_size : array_like, optional
         The axis.
     **inputs
@@ -156,21 +156,22 @@ def _speculation_vs_batch(*, acceptance_rate: Any = 0.8, draft_cost: Any = 0.05,
     title="Speed-up of drafted tokens by batch size, the board's rack",
     subject="Speed-up of drafted tokens by batch size",
     paragraph=(
-        "Drafts are checked in one pass. While memory is the slower clock that costs nothing, and four drafted tokens "
-        "make a token up to {largest_4:2} times faster. Once arithmetic is, each rejected token is paid: eight drafted "
-        "tokens lose time from {break_even_8:2} sequences on, four from {break_even_4:2}, one from {break_even_1:2}."
+        "Drafts are checked in one pass. While a pass is memory-bound that costs nothing, and four drafted tokens "
+        "make a token up to {largest_4:2} times faster. When it is compute-bound, each rejected token is paid: eight "
+        "drafted tokens lose time above {break_even_8:2} sequences, four above {break_even_4:2}, one above "
+        "{break_even_1:2}."
     ),
     inputs=("acceptance_rate", "draft_cost", "context_length"),
     chapter=7,
     size=(6.6, 4.0),
 )
 def speculation_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
-    """Time per output token without drafts relative to that with them, against the batch, for four draft lengths.
+    """Speed-up of drafted tokens by batch size, for four draft lengths.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw into, in a new figure by default.
     acceptance_rate, draft_cost : float, optional
         Share of drafted tokens that is accepted, and time of a draft relative to a pass.
     batch_size : array_like, optional
@@ -222,7 +223,7 @@ def _energy_vs_batch(**inputs: Any) -> pd.DataFrame:
     subject="Energy per token by batch size",
     paragraph=(
         "The rack draws its power whatever it makes. A lone sequence takes {first_energy:2} for a token, a full pass "
-        "{least_energy:2}. A long context keeps the energy up, since its cache is read for every token."
+        "{least_energy:2}. A long context keeps the energy up, since its KV cache is read for every token."
     ),
     inputs=("replica_power", "power_usage_effectiveness", "electricity_price"),
     chapter=7,
@@ -234,13 +235,13 @@ def energy_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw into, in a new figure by default.
     batch_size : array_like, optional
         The axis.
     context_length : array_like, optional
         A line each.
     **inputs
-        Of `energy_per_token`: `model` and `hardware`, or `replica_power` and what a pass takes. With
+        Of `energy_per_token`: `model` and `hardware`, or `replica_power` and the time of a pass. With
         `electricity_price` the least energy has its price.
 
     Returns

@@ -320,12 +320,12 @@ def _stage_imbalance(**inputs: Any) -> pd.DataFrame:
     size=(6.4, 3.8),
 )
 def stage_imbalance(ax: Axes, table: pd.DataFrame) -> None:
-    """Time of each stage of a pipeline with local and global layers, and the mean that a balanced one would take.
+    """Time of each stage of a pipeline with local and global layers, and their mean.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw into, in a new figure by default.
     **inputs
         Of `stage_balance`: `layers`, `pipeline_stages`, `global_layer_period`, `global_layer_cost`.
 

@@ -1,4 +1,4 @@
-"""Chapters 6 and 7: techniques that shrink a cache."""
+"""Chapters 6 and 7: techniques that shrink a KV cache."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BASE = "Llama-3.1-70B"
 
 
 def _variants(base: str) -> list[str]:
-    """Name the variants of a model that differ in its cache and in nothing else."""
+    """Name the variants of a model that differ only in its KV cache."""
     of_cache = {*ancestors("kv_read_bytes"), *ancestors("kv_stored_bytes"), "pretraining_tokens"}
     plain = models[base].values
     names = []
@@ -49,7 +49,7 @@ def _cache_techniques(*, model: str = _BASE, **inputs: Any) -> pd.DataFrame:
     if not names:
         known = sorted({preset.bases[0] for preset in models.values() if preset.bases and _variants(preset.bases[0])})
         raise ValueRangeError(
-            f"model: {model!r} has no variant that differs in its cache alone; {', '.join(known)} have. "
+            f"model: {model!r} has no variant that differs only in its KV cache; {', '.join(known)} have. "
             "rs.models.define makes one"
         )
     base = models[model].name
@@ -71,27 +71,27 @@ def _cache_techniques(*, model: str = _BASE, **inputs: Any) -> pd.DataFrame:
 @chart(
     "C49",
     _cache_techniques,
-    title="Cost and capacity by cache technique, Llama-3.1-70B at 128k",
-    subject="Balance context, cost, and capacity by cache technique",
+    title="Cost and capacity by KV-cache technique, Llama-3.1-70B at 128k",
+    subject="Balance context, cost, and capacity by KV-cache technique",
     paragraph=(
-        "Each technique is a variant of Llama-3.1-70B at 128k tokens. The plain cache costs {plain_cost:3} and "
+        "Each technique is a variant of Llama-3.1-70B at 128k tokens. The plain KV cache costs {plain_cost:3} and "
         "lets {plain_fit:2} sequences fit; the best costs {lowest_cost:3}, and {most_fit:4} fit. Less to read moves "
-        "the balance context and the cost, less to store moves what fits. Layers that share a cache do the second "
-        "alone, selecting tokens the first."
+        "the balance context and the cost, less to store moves the number that fits. Layers that share a KV cache "
+        "do only the second, selected tokens only the first."
     ),
     inputs=("model", "hardware", "prices", "context_length", "batch_size"),
     chapter=7,
     size=(7.4, 4.2),
 )
 def cache_techniques(ax: Axes, table: pd.DataFrame) -> None:
-    """What techniques do to a cache: balance context, cost of a token, and sequences that fit.
+    """Effect of KV-cache techniques: balance context, cost of a token, and sequences that fit.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into three panels; a figure of its own otherwise.
+        Axes to divide into three panels, in a new figure by default.
     model : str, optional
-        A model with variants of its cache in `rs.models`; of your own, with ``rs.models.define(..., base=model)``.
+        A model with variants of its KV cache in `rs.models`; define others with ``rs.models.define(..., base=model)``.
     **inputs
         Of `cost_per_token`: `hardware`, `prices`, `context_length`, `batch_size`.
 

@@ -95,7 +95,7 @@ class Formats:
     Attributes
     ----------
     weight : str
-        Format of the routed experts, otherwise that of most matrices.
+        Format of the routed experts, otherwise of most matrices.
     dense : str
         Format of most matrices outside of the routed experts.
     kv : str
