@@ -39,7 +39,13 @@ _MOST_LISTED = 200  # unknown fields of a format
 _ENDINGS = (".json", ".jsonl")
 _LEAST_SHARE = 0.6  # of the fields that recognise a format
 _PERCENTILE = re.compile(r"median|p\d{1,3}(\.\d{1,3})?")
-_PADDED = {"p001": "p0.1", "p01": "p1", "p05": "p5", "p999": "p99.9"}  # percentiles as GuideLLM writes them
+_PADDED = {
+    "p50": "median",
+    "p001": "p0.1",
+    "p01": "p1",
+    "p05": "p5",
+    "p999": "p99.9",
+}  # percentiles as GuideLLM writes them
 _TEXTS = {"model", "hardware", "framework", "framework_version", "weight_format", "mode", "speculation"}
 _NORMAL = {"hardware": hardware_name, "weight_format": weight_format_name}
 _FIRST = (
@@ -50,6 +56,14 @@ _FIRST = (
     *("measured", "speculation"),
 )
 _LAST = ("file", "file_format")
+# What rows have in a column that only other rows give.
+_DEFAULTS = {
+    "attention_data_parallel": 1.0,
+    "pipeline_parallel": 1.0,
+    "expert_parallel": 1.0,
+    "mode": "aggregated",
+    "speculation": "unknown",
+}
 
 
 class _Result(NamedTuple):
@@ -177,7 +191,7 @@ class _Notes:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Files of a folder in the order of their names, links to folders left out; summaries of a sweep repeat its runs."""
+    """Files of a folder in the order of their names, without links to folders and summaries that repeat runs."""
     found: list[Path] = []
     size = 0
     for parent, folders, names in os.walk(folder):
@@ -295,6 +309,10 @@ def _row(result: _Result, form: Format, given: Mapping[str, Any], notes: _Notes)
             row[column] = normal(row[column])
     _fill(row, place, given)
     per_second, chips = row.pop("output_throughput", None), row.get("chips")
+    if row.get("tensor_parallel") is None and isinstance(chips, (int, float)):
+        groups = (row.get("attention_data_parallel") or 1) * (row.get("pipeline_parallel") or 1)
+        row["tensor_parallel"] = chips / groups
+        notes.assumptions[f"{form.name}: all chips of a replica share one tensor-parallel group"] = None
     row["requests_per_second"] = row.pop("request_throughput", None)
     row["output_tokens_per_second"] = per_second
     if row.get("tokens_per_second_per_chip") is None and per_second is not None and isinstance(chips, (int, float)):
@@ -384,8 +402,7 @@ def _percentiles(entry: Mapping[str, Any], column: str, pattern: str, seconds: f
     for name, x in fields.items() if isinstance(fields, dict) else ():
         word = name[len(before) : len(name) - len(after)] if name.startswith(before) and name.endswith(after) else ""
         if _PERCENTILE.fullmatch(word) and isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 1e300:
-            written = _PADDED.get(word, word) if pattern.endswith("percentiles.{}") else word
-            columns[f"{column.removesuffix('_s')}_{written}_s"] = float(x) * seconds
+            columns[f"{column.removesuffix('_s')}_{_PADDED.get(word, word)}_s"] = float(x) * seconds
     return columns
 
 
@@ -416,8 +433,8 @@ def _fill(row: dict[str, Any], place: str, given: Mapping[str, Any]) -> None:
 
 def _column(values: list[Any], name: str) -> Any:
     """A column of the table: numbers with NaN for nothing, or objects."""
-    if name in ("tensor_parallel", "attention_data_parallel", "pipeline_parallel", "expert_parallel") and any(values):
-        values = [1.0 if x is None else x for x in values]
+    if name in _DEFAULTS and any(x is not None for x in values):
+        values = [_DEFAULTS[name] if x is None else x for x in values]
     if all(x is None or (isinstance(x, (int, float)) and not isinstance(x, bool)) for x in values):
         return [math.nan if x is None else float(x) for x in values]
     return values

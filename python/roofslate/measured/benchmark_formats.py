@@ -134,7 +134,7 @@ def day_of(written: Any) -> str | None:
     try:
         if isinstance(written, str):
             digits = written[:10].replace("-", "")[:8]
-            return datetime.datetime.strptime(digits, "%Y%m%d").date().isoformat()  # noqa: DTZ007 - a day
+            return datetime.datetime.strptime(digits, "%Y%m%d").date().isoformat()
         if isinstance(written, (int, float)) and not isinstance(written, bool):
             return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()
     except (ValueError, OverflowError, OSError):
@@ -295,6 +295,7 @@ def _inferencex(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
         row |= {"mode": "disaggregated decode pool", "chips": chips, "concurrency": row["concurrency"] / replicas}
         row["tensor_parallel"], row["attention_data_parallel"] = chips, 1.0
         row["expert_parallel"] = _number(entry.get("decode_ep")) or 1.0
+        row["tokens_per_second_per_chip"] = None  # of the pool that decodes, without chips that prefill
         shares = _is_true(entry.get("decode_dp_attention"))
     else:
         pipeline = _number(entry.get("pp")) or 1.0
@@ -459,8 +460,9 @@ _GENAI_PERF = replace(
 
 
 def _guidellm(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
-    strategy = next((s for s in (field_of(entry, f"{k}.strategy") for k in ("config", "args", "scheduler")) if s), {})
-    kind = strategy.get("type_", strategy.get("strategy_type")) if isinstance(strategy, dict) else None
+    paths = ("config.strategy", "args.strategy", "scheduler.strategy")
+    strategy: dict[str, Any] = next((s for s in (field_of(entry, path) for path in paths) if isinstance(s, dict)), {})
+    kind = strategy.get("type_", strategy.get("strategy_type"))
     if kind == "concurrent":
         row["concurrency"] = _number(strategy.get("streams"))
     elif kind == "synchronous":

@@ -76,7 +76,6 @@ _NOTES = (
     "measured",
     "source",
     "table",
-    "arrival_rate",
     "requests_per_second",
     "output_tokens_per_second",
     "requests",
@@ -84,6 +83,7 @@ _NOTES = (
     "file",
     "file_format",
 )
+_LOAD = "arrival_rate"  # of clients that do not wait: a note, since the concurrency that was reached is given
 # Percentiles of measured times, which are notes: the closed forms predict means.
 _PERCENTILE = re.compile(r"(time_per_output_token|time_to_first_token|request_latency)_(median|p\d+(\.\d+)?)_s")
 _SPECULATION = ("none", "yes", "unknown")  # whether a run used drafts
@@ -91,7 +91,7 @@ _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkp
 _LARGEST = 64_000_000  # bytes of a file
 _MOST_COLUMNS = 1000
 _LINE = "line"
-COLUMNS = (*_WORDS, *_NUMBERS, *_NOTES, "mode", *TARGETS)
+COLUMNS = (*_WORDS, *_NUMBERS, *_NOTES, "mode", _LOAD, *TARGETS)
 _FOLDER = Path(__file__).with_name("data")
 
 
@@ -244,9 +244,9 @@ def read(
     trains = not _TRAINING.isdisjoint(table.columns)
     words = (*_WORDS, *(_TRAINED if trains else _SERVED))
     known = {*_NUMBERS, *_NOTES, *words, "mode", *TARGETS}
-    notes = {column for column in table.columns if column in _NOTES or _PERCENTILE.fullmatch(str(column))}
+    ignored |= {column for column in table.columns if column == _LOAD or _PERCENTILE.fullmatch(str(column))}
     for column in table.columns:
-        if column not in known and column not in notes and column not in ignored and column not in entries():
+        if column not in known and column not in ignored and column not in entries():
             raise unknown("column", column, [*known, *entries()])
     for column in words:
         if column not in table.columns and column not in (fixed or {}):
@@ -268,7 +268,7 @@ def read(
     for k, name in enumerate(("weight_format", "compute_format", "bytes_per_weight")):
         inputs[name] = [each[k] for each in formats]
     for column in table.columns:
-        if column in entries() and column not in inputs and column not in TARGETS and column not in {*ignored, *notes}:
+        if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
             inputs[column] = table[column].array
     for name, values in ({} if trains else stored_formats(written, inputs)).items():
         if name not in inputs and name not in (fixed or {}):
