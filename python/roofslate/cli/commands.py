@@ -214,7 +214,7 @@ def evaluate(**given: Any) -> None:
       a word of a choice                       overlap=serial_kv
       a list makes an axis                     batch_size=1,64,512  model=DeepSeek-V3,Kimi-K2
       a range makes an axis                    batch_size=1:8192:50:log  context_length=0:128k:65
-      presets                                  model=  hardware=  prices=  loss_law=  calibration=  speculator=
+      presets                                  model=  hardware=  prices=  loss_law=  calibration=  speculator=  site=
     Commas part the items of a list: 1667 or 1_667 is one number, 1,667 two. A range has its ends as points.
     Base units are FLOP, byte, token, chip, s, USD and the like: `roofslate quantities` shows which a quantity has.
 
