@@ -80,12 +80,14 @@ def _with_columns(table: pd.DataFrame, given: dict[str, Any]) -> pd.DataFrame:
     return table.assign(**given)
 
 
-def _print_benchmarks(runs: pd.DataFrame, found: Validation) -> None:
+def _print_benchmarks(runs: pd.DataFrame, scored: Validation) -> None:
     """Print each measured value with its floor and estimate, and the notes of the reader."""
-    for line in columns([("file", "measured", "", "floor", "estimate", "band", "share", "binds"), *_lines(found.rows)]):
+    for line in columns(
+        [("file", "measured", "", "floor", "estimate", "band", "share", "binds"), *_lines(scored.rows)]
+    ):
         click.echo(line.rstrip())
-    if len(found.rows) > _MOST_ROWS:
-        click.echo(f"... {len(found.rows) - _MOST_ROWS:,} more results; --rows writes all")
+    if len(scored.rows) > _MOST_ROWS:
+        click.echo(f"... {len(scored.rows) - _MOST_ROWS:,} more results; --rows writes all")
     for form, fields in runs.attrs["unknown_fields"].items():
         click.echo(f"{form}: unknown fields {', '.join(fields)}")
     for assumption in runs.attrs["assumptions"]:

@@ -1,4 +1,4 @@
-"""`rs.read_benchmarks`: results of benchmark tools, as the table that `validate` and `calibrate` take."""
+"""`rs.read_benchmarks`: results of benchmark tools as tables of measured runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,8 @@ from roofslate._base.files import read_text
 from roofslate._base.messages import did_you_mean, shown, unknown, warn
 from roofslate.errors import InputTypeError, MissingInput, PresetError, RoofslateWarning
 from roofslate.measured import runs
-from roofslate.measured.benchmark_formats import (
-    FORMATS_OF_FILES,
-    Format,
-    day_of,
-    field_of,
-    hardware_name,
-    weight_format_name,
-)
+from roofslate.measured.benchmark_formats import FORMATS_OF_FILES, Format, field_of
+from roofslate.measured.benchmark_words import day_of, hardware_name, weight_format_name
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import entries
 
@@ -67,9 +61,9 @@ _DEFAULTS = {
 
 
 class _Result(NamedTuple):
-    """One result of a file: where it is, and its fields."""
+    """One result of a file: its origin, and its fields."""
 
-    place: str
+    origin: str
     entry: dict[str, Any]
 
 
@@ -79,7 +73,7 @@ def read_benchmarks(path: str | os.PathLike[str], /, **columns: Any) -> pd.DataF
     Parameters
     ----------
     path : path
-        A file, or a folder whose ``.json`` and ``.jsonl`` files are read, those in folders inside of it too. Formats
+        A file, or a folder whose ``.json`` and ``.jsonl`` files are read, also from its subfolders. Formats
         are recognised by their fields:
 
         - vLLM: ``vllm bench serve --save-result`` and folders of ``vllm bench sweep serve``.
@@ -191,8 +185,8 @@ class _Notes:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Files of a folder in the order of their names, without links to folders and summaries that repeat runs."""
-    found: list[Path] = []
+    """Files of a folder by name, without linked folders and summaries that repeat runs."""
+    files: list[Path] = []
     size = 0
     for parent, folders, names in os.walk(folder):
         folders.sort()
@@ -200,26 +194,26 @@ def _files(folder: Path) -> list[Path]:
         for name in sorted(names):
             if name.endswith(_ENDINGS) and not (repeated and name == "summary.json"):
                 file = Path(parent, name)
-                found.append(file)
+                files.append(file)
                 size += file.stat().st_size if file.is_file() else 0
-        if len(found) > _MOST_FILES:
+        if len(files) > _MOST_FILES:
             raise PresetError(f"{folder} has more than {_MOST_FILES:,} files; give a folder with fewer")
         if size > _MOST_BYTES_OF_FOLDER:
             raise PresetError(f"{folder} has more than {_MOST_BYTES_OF_FOLDER:,} bytes of files; give a smaller folder")
-    return found
+    return files
 
 
 def _constant(word: str) -> float:
     return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}[word]
 
 
-def _parsed(text: str, place: str) -> Any:
+def _parsed(text: str, origin: str) -> Any:
     try:
         return json.loads(text, parse_constant=_constant)
     except RecursionError:
-        raise PresetError(f"{place}: the JSON is nested too deeply") from None
+        raise PresetError(f"{origin}: the JSON is nested too deeply") from None
     except ValueError as error:  # also of integers with thousands of digits
-        raise PresetError(f"{place}: no JSON: {error}") from None
+        raise PresetError(f"{origin}: no JSON: {error}") from None
 
 
 def _results(file: Path, label: str) -> Iterator[_Result]:
@@ -236,10 +230,10 @@ def _results(file: Path, label: str) -> Iterator[_Result]:
         members = content if isinstance(content, list) else [content]
         numbered = isinstance(content, list)
         objects = [(f"{label}, result {k}" if numbered else label, x) for k, x in enumerate(members, 1)]
-    for place, entry in objects:
+    for origin, entry in objects:
         if not isinstance(entry, dict):
-            raise PresetError(f"{place}: expected a JSON object, got {shown(entry)}")
-        yield _Result(place, entry)
+            raise PresetError(f"{origin}: expected a JSON object, got {shown(entry)}")
+        yield _Result(origin, entry)
 
 
 def _recognise(results: list[_Result], label: str) -> Format:
@@ -260,27 +254,27 @@ def _recognise(results: list[_Result], label: str) -> Format:
 
 
 def _expanded(results: list[_Result], form: Format) -> Iterator[_Result]:
-    """Results of a format: those of a list inside of a report, or as they are."""
-    for place, entry in results:
+    """Results of a format, from a list inside of a report or as they are."""
+    for origin, entry in results:
         if not form.rows:
-            yield _Result(place, entry)
+            yield _Result(origin, entry)
             continue
         members = entry.get(form.rows)
         report = {name: x for name, x in entry.items() if name != form.rows}
         for k, member in enumerate(members if isinstance(members, list) else [], 1):
             if isinstance(member, dict):
-                yield _Result(f"{place}, {form.rows} {k}", {"report": report, **member})
+                yield _Result(f"{origin}, {form.rows} {k}", {"report": report, **member})
 
 
 # --------------------------------------------------------------------------------------------------------------- rows
 
 
 def _row(result: _Result, form: Format, given: Mapping[str, Any], notes: _Notes) -> dict[str, Any] | None:
-    """A row of the table; None for a result without a completed request."""
-    place, entry = result
+    """A row of the table, or None for a result without a completed request."""
+    origin, entry = result
     _note(result, form, notes)
     if _completed(entry, form) == 0:
-        notes.failed.append(place)
+        notes.failed.append(origin)
         return None
     row: dict[str, Any] = {}
     for column, paths in form.columns.items():
@@ -307,7 +301,7 @@ def _row(result: _Result, form: Format, given: Mapping[str, Any], notes: _Notes)
     for column, normal in _NORMAL.items():
         if isinstance(row.get(column), str):
             row[column] = normal(row[column])
-    _fill(row, place, given)
+    _fill(row, origin, given)
     per_second, chips = row.pop("output_throughput", None), row.get("chips")
     if row.get("tensor_parallel") is None and isinstance(chips, (int, float)):
         groups = (row.get("attention_data_parallel") or 1) * (row.get("pipeline_parallel") or 1)
@@ -317,7 +311,7 @@ def _row(result: _Result, form: Format, given: Mapping[str, Any], notes: _Notes)
     row["output_tokens_per_second"] = per_second
     if row.get("tokens_per_second_per_chip") is None and per_second is not None and isinstance(chips, (int, float)):
         row["tokens_per_second_per_chip"] = per_second / chips if chips > 0 else None
-    return {**row, "file": place, "file_format": form.name}
+    return {**row, "file": origin, "file_format": form.name}
 
 
 def _completed(entry: Mapping[str, Any], form: Format) -> Any:
@@ -326,7 +320,7 @@ def _completed(entry: Mapping[str, Any], form: Format) -> Any:
 
 
 def _note(result: _Result, form: Format, notes: _Notes) -> None:
-    """Remember the version of the writer, and fields that no column and no known rest has."""
+    """Remember the version of the writer, and fields that the format does not know."""
     version = next((x for path in form.version if (x := field_of(result.entry, path)) is not None), None)
     versions = notes.versions.setdefault(form.name, {})
     if version is not None:
@@ -340,7 +334,7 @@ def _note(result: _Result, form: Format, notes: _Notes) -> None:
 
 
 def _value(result: _Result, form: Format, column: str, paths: tuple[str, ...]) -> Any:
-    """The first field that exists, as the column takes it; an error if the format always has one."""
+    """The first field that exists, or an error if the column is required."""
     for path in paths:
         numerator, _, denominator = path.partition(" / ")
         value = field_of(result.entry, numerator)
@@ -378,23 +372,23 @@ def _number(result: _Result, form: Format, path: str, value: Any) -> float:
 
 
 def _mistyped(result: _Result, form: Format, path: str, expected: str, value: Any) -> InputTypeError:
-    return InputTypeError(f"{result.place} ({form.name}): field {path!r}: expected {expected}, got {shown(value)}")
+    return InputTypeError(f"{result.origin} ({form.name}): field {path!r}: expected {expected}, got {shown(value)}")
 
 
 def _missing(result: _Result, form: Format, column: str, path: str) -> MissingInput:
-    """Error for a field that a format has, with the deepest part that is missing and the names near it."""
+    """Error for a missing field of a format, with the nearest names at its level."""
     keys = path.split(".")
     depth = next(k for k in range(len(keys)) if field_of(result.entry, ".".join(keys[: k + 1])) is None)
     parent = field_of(result.entry, ".".join(keys[:depth])) if depth else result.entry
     near = did_you_mean(keys[depth], map(str, parent)) if isinstance(parent, dict) else ""
     return MissingInput(
-        f"{result.place} ({form.name}): expected the field {'.'.join(keys[: depth + 1])!r} for the column {column!r}, "
+        f"{result.origin} ({form.name}): expected the field {'.'.join(keys[: depth + 1])!r} for the column {column!r}, "
         f"found none{near}. The format was read from {form.source}"
     )
 
 
 def _percentiles(entry: Mapping[str, Any], column: str, pattern: str, seconds: float) -> dict[str, float]:
-    """Columns of the percentiles that a file has."""
+    """Columns of the percentiles in a file."""
     parent, _, last = pattern.rpartition(".")
     fields = field_of(entry, parent) if parent else entry
     before, after = last.split("{}")
@@ -418,14 +412,14 @@ def _fill_concurrency(row: dict[str, Any], form: Format, notes: _Notes) -> None:
         notes.assumptions[f"{form.name}: concurrency without a limit follows from Little's law"] = None
 
 
-def _fill(row: dict[str, Any], place: str, given: Mapping[str, Any]) -> None:
-    """Set columns that a file does not give; a keyword that it contradicts is an error."""
+def _fill(row: dict[str, Any], origin: str, given: Mapping[str, Any]) -> None:
+    """Set columns that a file does not give, and refuse keywords that it contradicts."""
     for column, x in given.items():
         written = row.get(column)
         same = _NORMAL[column](x) if column in _NORMAL and isinstance(x, str) else x
         if written is not None and column != "model" and not isinstance(x, Preset) and written != same:
             raise InputTypeError(
-                f"{place}: {column} is {shown(written)} in the file and {shown(x)} as given; leave the keyword out, or "
+                f"{origin}: {column} is {shown(written)} in the file and {shown(x)} as given; leave the keyword out, or "
                 f"change the column of the table"
             )
         row[column] = same

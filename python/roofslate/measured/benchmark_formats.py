@@ -1,24 +1,21 @@
-"""Formats of benchmark results: the keys that recognise each, the fields of a table's columns, and their units."""
+"""Formats of benchmark results: fields that recognise each, and fields of columns."""
 
 from __future__ import annotations
 
-import datetime
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from roofslate.measured.checkpoints import FORMATS
 from roofslate.presets.frameworks import framework_name
-from roofslate.presets.lookup import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["FORMATS_OF_FILES", "Format", "Statistics", "day_of", "field_of", "hardware_name", "weight_format_name"]
+__all__ = ["FORMATS_OF_FILES", "Format", "Statistics", "field_of"]
 
 
 class Statistics(NamedTuple):
-    """Fields of one measured column: its mean, its percentiles by pattern, and seconds in a unit of the file."""
+    """Fields of one measured column: mean, pattern of percentiles, seconds in a unit."""
 
     mean: str
     percentiles: str
@@ -38,7 +35,7 @@ class Format:
     source : str
         Writer, version and date of the shape.
     recognised_by : tuple of str
-        Fields, most of which a file of this format has.
+        Fields of which a file of this format has most.
     columns : dict
         Fields by column of the table.
     measured : dict of Statistics
@@ -72,7 +69,7 @@ class Format:
 
 
 def field_of(entry: Any, path: str) -> Any:
-    """Value at a dotted path; None if a part of it is missing."""
+    """Value at a dotted path, or None if a part of it is missing."""
     for key in path.split("."):
         if isinstance(entry, list) and key.isdecimal() and int(key) < len(entry):
             entry = entry[int(key)]
@@ -83,67 +80,8 @@ def field_of(entry: Any, path: str) -> Any:
     return entry
 
 
-# --------------------------------------------------------------------------------------------------- words of the files
-
-_WEIGHT_FORMATS = {
-    "bfloat16": "bf16",
-    "float16": "fp16",
-    "half": "fp16",
-    "fp8_e4m3": "fp8",
-    "fp8_block_scales": "fp8",
-    "w8a8_fp8": "fp8",
-    "modelopt": "fp8",
-    "modelopt_fp8": "fp8",
-    "modelopt_fp4": "nvfp4",
-    "w8a8_int8": "int8",
-    "awq": "int4",
-    "gptq": "int4",
-    "awq_marlin": "int4",
-    "gptq_marlin": "int4",
-    "w4a16_awq": "int4",
-    "w4a16_gptq": "int4",
-}
-
-
-def weight_format_name(word: str) -> str:
-    """Name of a weight format as tables of measured runs write it; an unknown word as it is."""
-    written = word.strip().casefold()
-    return written if written in FORMATS else _WEIGHT_FORMATS.get(written, word)
-
-
-def hardware_name(word: str) -> str:
-    """Name of a chip in the catalog, from its device name or a runner label; an unknown word as it is.
-
-    Examples
-    --------
-    >>> hardware_name("NVIDIA H100 80GB HBM3"), hardware_name("mi355x-amd_0")
-    ('H100', 'MI355X')
-    """
-    catalog = PRESETS["hardware"]
-    if word in catalog:
-        return word
-    parts = word.casefold().replace("-", " ").replace("_", " ").split()
-    if "a100" in parts:
-        return "A100-80" if {"80gb", "80"} & {*parts} else "A100-40" if {"40gb", "40"} & {*parts} else word
-    names = {name.casefold(): name for name in catalog if " " not in name}
-    return next((names[part] for part in parts if part in names), word)
-
-
-def day_of(written: Any) -> str | None:
-    """Day of a run: of a date as text, or of seconds since 1970."""
-    try:
-        if isinstance(written, str):
-            digits = written[:10].replace("-", "")[:8]
-            return datetime.datetime.strptime(digits, "%Y%m%d").date().isoformat()
-        if isinstance(written, (int, float)) and not isinstance(written, bool):
-            return datetime.datetime.fromtimestamp(written, datetime.timezone.utc).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        pass
-    return None
-
-
 def _engine(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
-    """Set the framework from the name of the client's backend; names of interfaces do not say it."""
+    """Set the framework from the client's backend, unless that names an interface."""
     backend = entry.get("backend")
     bare = framework_name(str(backend).removesuffix("-chat").removesuffix("-oai").removesuffix("-native"))
     if isinstance(backend, str) and bare in ("vllm", "sglang", "trtllm"):
@@ -155,7 +93,7 @@ def _number(x: Any) -> float | None:
 
 
 def _layout(row: dict[str, Any], tensor: Any, pipeline: Any, copies: Any, *, shares_attention: bool) -> None:
-    """Set the layout of one replica; several replicas behind one address are left to the caller."""
+    """Set the layout of one replica. The caller gives it for several behind one address."""
     tensor, pipeline, copies = (_number(x) for x in (tensor, pipeline, copies))
     if tensor is None:
         return
@@ -173,7 +111,7 @@ def _layout(row: dict[str, Any], tensor: Any, pipeline: Any, copies: Any, *, sha
 
 
 def _latencies(times: str, total: str) -> dict[str, Statistics]:
-    """Statistics of vLLM and those that took its names; `times` and `total` are patterns of the names."""
+    """Statistics by vLLM's names, with patterns for token times and request latency."""
     scale = 1e-3 if times.endswith("_ms") else 1.0
     each = {
         "time_to_first_token_s": times.replace("X", "ttft"),
@@ -389,7 +327,7 @@ _TENSORRT_LLM = Format(
 
 
 def _only(names: Any) -> str | None:
-    """The one name of a list; None for several."""
+    """The one name of a list, or None for several."""
     names = names if isinstance(names, list) else [names]
     first = names[0] if len(names) == 1 else None
     first = first.get("name") if isinstance(first, dict) else first

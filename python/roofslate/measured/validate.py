@@ -313,7 +313,7 @@ def validate(
 
 
 def _floors(runs: Runs, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of the ideal machine: the floor of each measured column, the share that was reached, and what binds."""
+    """Columns of the ideal machine: floors, shares reached, and the bottleneck."""
     if not runs.targets:
         return {}
     binds = ["bottleneck"] if "concurrency" in runs.inputs else []

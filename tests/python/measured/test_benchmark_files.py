@@ -1,4 +1,4 @@
-"""`read_benchmarks`: each format without loss, errors that name file and field, keywords, folders, the command."""
+"""`read_benchmarks`: formats, errors that name file and field, keywords, folders."""
 
 import json
 import math
@@ -10,7 +10,8 @@ import roofslate as rs
 from click.testing import CliRunner
 from roofslate import errors
 from roofslate.cli import main
-from roofslate.measured.benchmark_formats import FORMATS_OF_FILES, day_of, hardware_name, weight_format_name
+from roofslate.measured.benchmark_formats import FORMATS_OF_FILES
+from roofslate.measured.benchmark_words import day_of, hardware_name, weight_format_name
 from support import ROOT
 
 FOLDER = ROOT / "tests" / "reference" / "benchmark_files"
