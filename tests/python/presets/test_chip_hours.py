@@ -27,7 +27,7 @@ def test_every_chip_hour_that_was_read_is_a_price_of_its_day(row: list[object]) 
         price
         for price in rs.prices.on(day).values()
         if price.attributes.get("hardware") in (hardware.name, *hardware.bases)
-        and price["chip_price"] == pytest.approx(float(dollars) / 3600, rel=2e-5)
+        and price.values.get("chip_price", 0.0) == pytest.approx(float(dollars) / 3600, rel=2e-5)
         and (seller in price.name or any(word in price.name or word in kind for word in INDICES))
     ]
     assert matching
