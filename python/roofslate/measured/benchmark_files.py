@@ -419,8 +419,8 @@ def _fill(row: dict[str, Any], origin: str, given: Mapping[str, Any]) -> None:
         same = _NORMAL[column](x) if column in _NORMAL and isinstance(x, str) else x
         if written is not None and column != "model" and not isinstance(x, Preset) and written != same:
             raise InputTypeError(
-                f"{origin}: {column} is {shown(written)} in the file and {shown(x)} as given; leave the keyword out, or "
-                f"change the column of the table"
+                f"{origin}: {column} is {shown(written)} in the file and {shown(x)} as given. "
+                "Leave the keyword out, or change the column of the table"
             )
         row[column] = same
 
