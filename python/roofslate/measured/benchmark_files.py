@@ -31,7 +31,7 @@ _MOST_FILES = 10_000
 _MOST_ROWS = 1_000_000
 _MOST_LISTED = 200  # unknown fields of a format
 _ENDINGS = (".json", ".jsonl")
-_LEAST_SHARE = 0.6  # of the fields that recognise a format
+_LEAST_SHARE = 0.6  # of the fields that recognize a format
 _PERCENTILE = re.compile(r"median|p\d{1,3}(\.\d{1,3})?")
 _PADDED = {
     "p50": "median",
@@ -74,7 +74,7 @@ def read_benchmarks(path: str | os.PathLike[str], /, **columns: Any) -> pd.DataF
     ----------
     path : path
         A file, or a folder whose ``.json`` and ``.jsonl`` files are read, also from its subfolders. Formats
-        are recognised by their fields:
+        are recognized by their fields:
 
         - vLLM: ``vllm bench serve --save-result`` and folders of ``vllm bench sweep serve``.
         - SGLang: JSON lines of ``bench_serving``.
@@ -138,14 +138,14 @@ def read_benchmarks(path: str | os.PathLike[str], /, **columns: Any) -> pd.DataF
         label = file.relative_to(source).as_posix() if folder else file.name
         try:
             results = list(_results(file, label))
-            recognised = _recognise(results, label)
+            recognized = _recognize(results, label)
         except PresetError as error:
             if not folder:
                 raise
             notes.skipped[label] = str(error)
             continue
-        for result in _expanded(results, recognised):
-            row = _row(result, recognised, columns, notes)
+        for result in _expanded(results, recognized):
+            row = _row(result, recognized, columns, notes)
             if row is not None:
                 rows.append(row)
         if len(rows) > _MOST_ROWS:
@@ -236,16 +236,16 @@ def _results(file: Path, label: str) -> Iterator[_Result]:
         yield _Result(origin, entry)
 
 
-def _recognise(results: list[_Result], label: str) -> Format:
+def _recognize(results: list[_Result], label: str) -> Format:
     """The format of which the first result has the largest share of fields."""
     best, share = FORMATS_OF_FILES[0], 0.0
     for form in FORMATS_OF_FILES:
         first = next(_expanded(results[:1], form), None)
         if first is None:
             continue
-        present = sum(field_of(first.entry, path) is not None for path in form.recognised_by)
-        if present / len(form.recognised_by) > share:
-            best, share = form, present / len(form.recognised_by)
+        present = sum(field_of(first.entry, path) is not None for path in form.recognized_by)
+        if present / len(form.recognized_by) > share:
+            best, share = form, present / len(form.recognized_by)
     if share < _LEAST_SHARE:
         names = ", ".join(form.name for form in FORMATS_OF_FILES)
         fields = ", ".join(map(shown, list(results[0].entry)[:6])) if results else "none"

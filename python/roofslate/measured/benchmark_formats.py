@@ -1,4 +1,4 @@
-"""Formats of benchmark results: fields that recognise each, and fields of columns."""
+"""Formats of benchmark results: fields that recognize each, and fields of columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Format:
     name : str
     source : str
         Writer, version and date of the shape.
-    recognised_by : tuple of str
+    recognized_by : tuple of str
         Fields of which a file of this format has most.
     columns : dict
         Fields by column of the table.
@@ -56,7 +56,7 @@ class Format:
 
     name: str
     source: str
-    recognised_by: tuple[str, ...]
+    recognized_by: tuple[str, ...]
     columns: Mapping[str, str | tuple[str, ...]]
     measured: Mapping[str, Statistics]
     required: tuple[str, ...]
@@ -110,6 +110,16 @@ def _layout(row: dict[str, Any], tensor: Any, pipeline: Any, copies: Any, *, sha
 # ---------------------------------------------------------------------------------------------------- vLLM and SGLang
 
 
+_TOTALS = {
+    "arrival_rate": "request_rate",
+    "input_tokens": "total_input_tokens / completed",
+    "output_tokens": "total_output_tokens / completed",
+    "request_throughput": "request_throughput",
+    "output_throughput": "output_throughput",
+    "requests": "completed",
+}
+
+
 def _latencies(times: str, total: str) -> dict[str, Statistics]:
     """Statistics by vLLM's names, with patterns for token times and request latency."""
     scale = 1e-3 if times.endswith("_ms") else 1.0
@@ -137,20 +147,15 @@ def _vllm(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
 _VLLM = Format(
     name="vllm bench serve",
     source="vllm-project/vllm, vllm/benchmarks/serve.py and sweep/serve.py, 2026-01 (checked in source)",
-    recognised_by=(
+    recognized_by=(
         *("model_id", "tokenizer_id", "num_prompts", "burstiness", "request_throughput", "total_token_throughput"),
         *("total_input_tokens", "total_output_tokens"),
     ),
     columns={
         "model": "model_id",
         "concurrency": "max_concurrency",
-        "arrival_rate": "request_rate",
-        "input_tokens": "total_input_tokens / completed",
-        "output_tokens": "total_output_tokens / completed",
         "measured": "date",
-        "request_throughput": "request_throughput",
-        "output_throughput": "output_throughput",
-        "requests": "completed",
+        **_TOTALS,
         "failed_requests": "failed",
     },
     measured=_latencies("{}_X_ms", "{}_e2el_ms"),
@@ -184,7 +189,7 @@ def _sglang(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
 _SGLANG = Format(
     name="sglang bench_serving",
     source="sgl-project/sglang, python/sglang/bench_serving.py, 2025-12 (checked in source)",
-    recognised_by=(
+    recognized_by=(
         *("backend", "dataset_name", "random_input_len", "random_range_ratio", "total_throughput"),
         *("mean_e2e_latency_ms", "total_input_tokens", "total_output_tokens"),
     ),
@@ -194,12 +199,7 @@ _SGLANG = Format(
         "weight_format": ("server_info.quantization", "server_info.dtype"),
         "expert_parallel": "server_info.ep_size",
         "concurrency": ("max_concurrency", "concurrency"),
-        "arrival_rate": "request_rate",
-        "input_tokens": "total_input_tokens / completed",
-        "output_tokens": "total_output_tokens / completed",
-        "request_throughput": "request_throughput",
-        "output_throughput": "output_throughput",
-        "requests": "completed",
+        **_TOTALS,
     },
     measured=_latencies("{}_X_ms", "{}_e2e_latency_ms"),
     required=(
@@ -248,7 +248,7 @@ def _inferencex(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
 _INFERENCEX = Format(
     name="InferenceX",
     source="SemiAnalysisAI/InferenceX, utils/process_result.py, 2026-08 (checked in source)",
-    recognised_by=("hw", "conc", "model", "framework", "precision", "tput_per_gpu", "mean_ttft", "mean_tpot"),
+    recognized_by=("hw", "conc", "model", "framework", "precision", "tput_per_gpu", "mean_ttft", "mean_tpot"),
     columns={
         "model": "model",
         "hardware": "hw",
@@ -286,7 +286,7 @@ _PERFORMANCE = "performance.request_latency_percentiles_ms"
 _TENSORRT_LLM = Format(
     name="trtllm-bench",
     source="NVIDIA/TensorRT-LLM, tensorrt_llm/bench/dataclasses/reporting.py, 2025-09 (checked in source)",
-    recognised_by=("engine", "world_info", "request_info", "performance", "dataset", "engine.backend"),
+    recognized_by=("engine", "world_info", "request_info", "performance", "dataset", "engine.backend"),
     columns={
         "model": "engine.model",
         "hardware": "machine.name",
@@ -356,7 +356,7 @@ def _aiperf_statistics(metric: str) -> Statistics:
 _AIPERF = Format(
     name="aiperf",
     source="aiperf 0.13.0, aiperf/common/models/export_models.py, 2026-11 (checked in source)",
-    recognised_by=(
+    recognized_by=(
         *("request_throughput", "request_latency", "output_sequence_length", "input_sequence_length", "request_count"),
         *("input_config", "aiperf_version", "schema_version"),
     ),
@@ -389,7 +389,7 @@ _GENAI_PERF = replace(
     _AIPERF,
     name="genai-perf",
     source="genai-perf 0.0.16, genai_perf/export_data/json_exporter.py, 2026-11 (checked in source)",
-    recognised_by=(*_AIPERF.recognised_by[:6], "input_config.perf_analyzer", "input_config.model_names"),
+    recognized_by=(*_AIPERF.recognized_by[:6], "input_config.perf_analyzer", "input_config.model_names"),
     version=(),
 )
 
@@ -417,7 +417,7 @@ def _guidellm_statistics(metric: str, seconds: float) -> Statistics:
 _GUIDELLM = Format(
     name="GuideLLM",
     source="guidellm 0.8.1, guidellm/benchmark/schemas/report.py and metrics.py, 2026-11 (checked in source)",
-    recognised_by=(
+    recognized_by=(
         *("metrics.request_latency", "metrics.request_concurrency", "metrics.requests_per_second"),
         *("metrics.prompt_token_count", "metrics.output_token_count", "requests"),
     ),

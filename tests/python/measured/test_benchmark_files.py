@@ -262,6 +262,15 @@ def test_a_renamed_field_is_an_error_that_says_so(form, column, path, tmp_path):
     assert last in message
 
 
+@pytest.mark.parametrize("metric", ["time_to_first_token", "inter_token_latency"])
+def test_times_of_tokens_are_both_there_or_neither(metric, tmp_path):
+    """A run without streaming has neither, so one of them is a changed name."""
+    entry = content("aiperf")
+    entry[f"{metric}s"] = entry.pop(metric)
+    with pytest.raises(errors.MissingInput, match=f"expected the field '{metric}'.*did you mean '{metric}s'"):
+        read(entry, tmp_path)
+
+
 def test_the_nearest_field_is_named(tmp_path):
     entry = content("vllm bench serve")
     entry["mean_ttft_msec"] = entry.pop("mean_ttft_ms")
