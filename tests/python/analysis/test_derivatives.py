@@ -32,7 +32,8 @@ def difference(output, inputs, name, share):
     return total / (share * rs.value(output, inputs))
 
 
-WHOLE = ("batch_slots", "lora_adapters", "prefill_replicas")  # numbers of things: no derivative
+# Numbers of things: no derivative.
+WHOLE = ("batch_slots", "lora_adapters", "prefill_replicas", "length_chips", "width_chips", "height_chips")
 
 
 @pytest.mark.heavy
