@@ -44,6 +44,7 @@ _HOMES = {
     "lecture_report.explore": ("explore",),
     "lecture_report.flashcards": ("Flashcards", "flashcards"),
     "lecture_report.report": ("lecture",),
+    "measured.benchmark_files": ("read_benchmarks",),
     "measured.calibration": ("Calibration", "calibration"),
     "measured.calibrate": ("calibrate",),
     "measured.service_forms": ("ServiceValidation", "validate_service"),

@@ -67,6 +67,7 @@ CALLS = {
     "quantiles": "rs.quantiles('hbm_drain_time', 0.5, hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
     "quantities": "rs.quantities('drain')",
     "quantity": "rs.quantity('hbm_drain_time')",
+    "read_benchmarks": "rs.read_benchmarks('no file')",
     "read_trace": "rs.read_trace(1)",
     "sample": "rs.sample('no_quantity', 2, seed=1)",
     "sensitivity": "rs.sensitivity('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",

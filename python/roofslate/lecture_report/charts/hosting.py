@@ -82,7 +82,7 @@ def _rent_own_or_call(
         "of owned chips, at {own_chip_price} a chip, does above {own_break_even_demand:2}. A full replica serves "
         "{replica_monthly_tokens:2}."
     ),
-    inputs=("input_tokens", "prefix_hit_rate", "output_tokens", "concurrency"),
+    inputs=("concurrency", "input_tokens", "prefix_hit_rate", "output_tokens"),
     chapter=6,
     size=(6.6, 4.2),
 )

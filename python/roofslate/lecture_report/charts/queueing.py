@@ -49,7 +49,7 @@ def _dispatch_vs_rate(
         name: number(name, **{name: x})
         for name, x in (("fixed_pass_time", fixed_pass_time), ("pass_time_per_sequence", pass_time_per_sequence))
     }
-    most = number("slot_rate", batch_slots=slots, slot_time=period)
+    most = float(evaluate("slot_rate", Settled({"batch_slots": slots, "slot_time": period})))
     rates = np.geomspace(most / 1000, most, 4 * (_SIMULATED_POINTS - 1) + 1)
     idle = dataset(["idle_dispatch_time"], arrival_rate=rates, **passes)
     batch: Any = evaluate("idle_dispatch_batch", Settled(passes), arrival_rate=rates)
