@@ -1,4 +1,4 @@
-// Bounds of operations whose arguments tell more together: squares, and what a choice takes under its condition.
+// Bounds that follow from several arguments together: of squares, and of a branch under its condition.
 #include "roofslate/bounds/transform.hpp"
 
 namespace roofslate

@@ -17,7 +17,7 @@ namespace roofslate
         }
         return numbers_[std::size_t(node)];
     }
-    // What is NaN stays so, but where it is compared, or a power or a routine takes it: these have the bounds of all.
+    // A NaN argument gives NaN, except in comparisons, powers and routines. These keep the bounds of all values.
     Bounds Bounder::of_operation_on_numbers(const Node& n, const Bounds& all, const std::array<Bounds, 3>& x)
     {
         const auto or_else = [&](int end, double otherwise) {

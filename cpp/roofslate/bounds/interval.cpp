@@ -71,7 +71,7 @@ namespace roofslate
                         ? o.value
                         : evaluate(o.op, o.routine, at.data()));
             }
-            const auto unless_end = [](double end, int direction) { // of what the routine may be
+            const auto unless_end = [](double end, int direction) { // 0 and 1 limit the routine
                 return end == 0 || end == 1 ? end : widened(end, direction, routine_share);
             };
             const Range ends{unless_end(values[std::size_t(e.low)], -1), unless_end(values[std::size_t(e.high)], 1)};

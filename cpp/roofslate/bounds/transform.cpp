@@ -72,7 +72,7 @@ namespace roofslate
         // one end that is NaN makes both so
         return {op(Op::min, low, e.high), op(Op::max, e.high, low), range, false};
     }
-    // Of an enclosure 0 and 1 are ends of what the routine may be.
+    // In an enclosure, 0 and 1 are limits of the routine.
     int Bounder::unless_end(int x, int widened)
     {
         const int is_end = op(Op::either, op(Op::equal, x, number(0)), op(Op::equal, x, number(1)));

@@ -44,8 +44,7 @@ namespace roofslate
             }
             return known_[std::size_t(node)];
         }
-        // Of the values of a node that are numbers, whose bounds are asked for already; of what may be NaN elsewhere
-        // too.
+        // Of the values of a node that are numbers; others may be NaN. Ask for the bounds of all values first.
         Bounds of_numbers(int node);
         Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
 
@@ -79,7 +78,7 @@ namespace roofslate
         Bounds of_operation(const Node& n, const std::array<Bounds, 3>& x);
         // x x is never negative.
         Bounds of_square(const Bounds& x);
-        // What a choice takes where its condition holds, or where it fails, has what is compared with zero positive.
+        // In the branch selected by a comparison with zero, the compared value is positive.
         Bounds of_choice(const Node& n, const std::array<Bounds, 3>& x);
         Bounds positive(const Bounds& x, bool is_number);
         Bounds nonzero(const Bounds& x);

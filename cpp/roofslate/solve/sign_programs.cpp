@@ -174,7 +174,7 @@ namespace roofslate
             const auto below = [&](const Bounds& u, const Bounds& v, bool or_equal) {
                 return op(or_equal ? Op::less_equal : Op::less, u.high, v.low);
             };
-            // where a side is undefined, neither an equality nor an inequality holds
+            // an undefined side meets no condition
             const Bounds l_number = numbers ? l : bounder.of_numbers(left),
                          r_number = numbers ? r : bounder.of_numbers(right);
             const int never_less = below(r_number, l_number, !equal_ && strict),

@@ -131,9 +131,9 @@ namespace roofslate
         {
             const Routine& routine = as_routine<quantities::lognormal_share>::entry;
             const auto expect = [&](const Range& t, double end) {
-                const Range found = range_of_routine(routine, {t, Range{0, 0.1}, Range{}});
-                EXPECT_EQ(found.low, end);
-                EXPECT_EQ(found.high, end);
+                const Range bounds = range_of_routine(routine, {t, Range{0, 0.1}, Range{}});
+                EXPECT_EQ(bounds.low, end);
+                EXPECT_EQ(bounds.high, end);
             };
             expect({100, 1e9}, 1), expect({1e-9, 0.01}, 0);
         }
