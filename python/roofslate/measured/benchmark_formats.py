@@ -146,7 +146,7 @@ def _vllm(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
 
 _VLLM = Format(
     name="vllm bench serve",
-    source="vllm-project/vllm, vllm/benchmarks/serve.py and sweep/serve.py, 2026-01 (checked in source)",
+    source="vllm-project/vllm, vllm/benchmarks/serve.py and sweep/serve.py, read 2026-11 (checked in source)",
     recognized_by=(
         *("model_id", "tokenizer_id", "num_prompts", "burstiness", "request_throughput", "total_token_throughput"),
         *("total_input_tokens", "total_output_tokens"),
@@ -188,7 +188,7 @@ def _sglang(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
 
 _SGLANG = Format(
     name="sglang bench_serving",
-    source="sgl-project/sglang, python/sglang/bench_serving.py, 2025-12 (checked in source)",
+    source="sgl-project/sglang, python/sglang/bench_serving.py, read 2026-11 (checked in source)",
     recognized_by=(
         *("backend", "dataset_name", "random_input_len", "random_range_ratio", "total_throughput"),
         *("mean_e2e_latency_ms", "total_input_tokens", "total_output_tokens"),
@@ -247,7 +247,7 @@ def _inferencex(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
 
 _INFERENCEX = Format(
     name="InferenceX",
-    source="SemiAnalysisAI/InferenceX, utils/process_result.py, 2026-08 (checked in source)",
+    source="SemiAnalysisAI/InferenceX, utils/process_result.py, read 2026-11 (checked in source)",
     recognized_by=("hw", "conc", "model", "framework", "precision", "tput_per_gpu", "mean_ttft", "mean_tpot"),
     columns={
         "model": "model",
@@ -285,7 +285,7 @@ def _tensorrt_llm(entry: Mapping[str, Any], row: dict[str, Any]) -> None:
 _PERFORMANCE = "performance.request_latency_percentiles_ms"
 _TENSORRT_LLM = Format(
     name="trtllm-bench",
-    source="NVIDIA/TensorRT-LLM, tensorrt_llm/bench/dataclasses/reporting.py, 2025-09 (checked in source)",
+    source="NVIDIA/TensorRT-LLM, tensorrt_llm/bench/dataclasses/reporting.py, read 2026-11 (checked in source)",
     recognized_by=("engine", "world_info", "request_info", "performance", "dataset", "engine.backend"),
     columns={
         "model": "engine.model",
