@@ -6,11 +6,14 @@ namespace roofslate::quantities
 {
     struct dense_peak_flops
     {
-        static constexpr Spec spec = Spec(
-            "F_d",
-            "FLOP/s/chip",
-            "dense peak arithmetic of a chip in the format of the weights outside of the routed experts",
-            "R1.8");
+        static constexpr Spec spec =
+            Spec(
+                "F_d",
+                "FLOP/s/chip",
+                "dense peak arithmetic of a chip in the format of the weights outside of the routed experts",
+                "R1.8")
+                .replaced_by_where<peak_flops, peak_flops>() // one peak for all formats
+                .unless_given<peak_flops_bf16, peak_flops_fp8>();
         template <class T> static constexpr T formula(
             in<dense_format, T> f,
             in<peak_flops, T> F,
