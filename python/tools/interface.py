@@ -138,8 +138,7 @@ class Package:
 
         An argument that is given by position alone leaves its name to a quantity.
         """
-        day = self.source("roofslate.registry.words").constant("DAY")
-        words: dict[str, list[str]] = {word: [f"{word}="] for word in (*self.preset_keywords(), day)}
+        words: dict[str, list[str]] = {word: [f"{word}="] for word in self.preset_keywords()}
         for label, function in self.calls():
             for argument in (*function.args.args, *function.args.kwonlyargs):
                 if argument.arg not in ("self", "cls"):

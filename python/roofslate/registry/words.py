@@ -1,8 +1,6 @@
-"""Keywords of presets, as calls and conditions take them, and the keyword of a day."""
+"""Keywords of presets, as calls and conditions take them."""
 
-__all__ = ["DAY", "PRESET_KEYWORDS"]
-
-DAY = "as_of"  # asks for the prices of a day
+__all__ = ["PRESET_KEYWORDS"]
 
 PRESET_KEYWORDS = (
     "model",
@@ -14,6 +12,4 @@ PRESET_KEYWORDS = (
     "api_prices",
     "speculator",
     "workload",
-    "site",
-    "engine",
 )
