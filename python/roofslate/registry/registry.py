@@ -176,8 +176,8 @@ class Quantity:
             if self.implied_by:
                 rows += [("another default with", ", ".join(self.implied_by))]
         if self.replaced_by:
-            unless = f", without {' or '.join(self.replaced_unless)}" if self.replaced_unless else ""
-            rows += [(f"if {' or '.join(self.replaced_where)} is given{unless}", self.replaced_by)]
+            unless = f" without {' or '.join(self.replaced_unless)}" if self.replaced_unless else ""
+            rows += [("replaced by", f"{self.replaced_by} if {' or '.join(self.replaced_where)} is given{unless}")]
         return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
 
     def __repr__(self) -> str:

@@ -37,6 +37,16 @@ def test_the_table_has_one_row_a_quantity():
     assert table.loc["time_per_output_token", "aliases"].startswith("TPOT, ITL, ")
 
 
+def test_what_replaces_a_quantity_is_shown_with_what_keeps_it():
+    running, cv = rs.quantity("running_sequences"), rs.quantity("fresh_input_cv")
+    assert running.replaced_unless == ("batch_size", "pass_tokens")
+    assert cv.replaced_unless == ()
+    text = "loaded_running_sequences if arrival_rate or session_rate is given without batch_size or pass_tokens"
+    assert text in str(running)
+    assert text in running._repr_html_()
+    assert "session_fresh_input_cv if turn_input_tokens is given\n" in str(cv)
+
+
 def test_search_reads_names_briefs_and_symbols():
     found = rs.quantities("kv")
     assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(found.index)
