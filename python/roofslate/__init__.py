@@ -3,7 +3,7 @@
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
 `quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
-`storage`, `speculators`, `workloads` are catalogs of sourced numbers.
+`storage`, `speculators`, `workloads`, `engines`, `sites` are catalogs of sourced numbers.
 """
 
 from importlib import import_module as _import_module
@@ -23,6 +23,7 @@ _HOMES = {
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
     "deployment.pools": ("PoolDeployments",),
+    "deployment.published": ("LayoutValidation", "validate_layouts"),
     "deployment.result": ("Deployments",),
     "deployment.search": ("deploy",),
     "errors": ("RoofslateError", "RoofslateWarning"),
@@ -39,10 +40,11 @@ _HOMES = {
     "folds.pareto": ("pareto",),
     "folds.quantiles": ("quantiles",),
     "lecture_report.answers": ("answers",),
-    "lecture_report.claims": ("claims", "inconsistencies"),
+    "lecture_report.claims": ("claims", "conclusions", "inconsistencies"),
     "lecture_report.explore": ("explore",),
-    "lecture_report.flashcards": ("flashcards",),
+    "lecture_report.flashcards": ("Flashcards", "flashcards"),
     "lecture_report.report": ("lecture",),
+    "measured.benchmark_files": ("read_benchmarks",),
     "measured.calibration": ("Calibration", "calibration"),
     "measured.calibrate": ("calibrate",),
     "measured.service_forms": ("ServiceValidation", "validate_service"),
@@ -52,17 +54,20 @@ _HOMES = {
     "presets.calibration": ("Bands",),
     "presets.catalog": (
         "api_prices",
+        "engines",
         "hardware",
         "load_presets",
         "loss_laws",
         "models",
         "prices",
+        "sites",
         "speculators",
         "storage",
         "workloads",
     ),
     "presets.kernels": ("kernel_facts",),
     "presets.model": ("Model",),
+    "presets.number_formats": ("number_formats",),
     "presets.preset": ("Preset",),
     "price_lists.infer": ("infer",),
     "price_lists.result": ("Inference",),
@@ -82,6 +87,7 @@ _MODULES = {
     "ciphers": "simulation.ciphers",
     "errors": "errors",
     "math": "math",
+    "moe": "simulation.moe",
     "scaling": "evaluation.scaling",
     "schedules": "simulation.schedules",
     "typing": "typing",

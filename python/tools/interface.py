@@ -138,7 +138,8 @@ class Package:
 
         An argument that is given by position alone leaves its name to a quantity.
         """
-        words: dict[str, list[str]] = {word: [f"{word}="] for word in self.preset_keywords()}
+        day = self.source("roofslate.registry.words").constant("DAY")
+        words: dict[str, list[str]] = {word: [f"{word}="] for word in (*self.preset_keywords(), day)}
         for label, function in self.calls():
             for argument in (*function.args.args, *function.args.kwonlyargs):
                 if argument.arg not in ("self", "cls"):

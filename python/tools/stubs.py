@@ -50,6 +50,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 if TYPE_CHECKING:
+    import datetime
+
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
@@ -135,6 +137,8 @@ def types_module(package: Package, quantities: Mapping[str, tuple[str, ...]]) ->
     inputs = {name: f"Many[{_title(name)}]" if name in choices else "Number" for name in sorted(quantities)}
     inputs |= {kind: f"Many[{_title(kind)}Name | str | Preset]" for kind in presets}
     inputs["calibration"] = "Many[CalibrationName | str | FittedConstants]"
+    day = package.source("roofslate.registry.words").constant("DAY")
+    inputs[day] = "str | datetime.date | Sequence[str | datetime.date]"
     fields = "".join(f"    {name}: {kind}\n" for name, kind in inputs.items())
     keywords = f'class Inputs(TypedDict, total=False):\n    """All inputs, by their keywords."""\n\n{fields}'
     literals = "".join(_alias(name, words) for name, words in aliases.items())

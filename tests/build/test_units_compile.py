@@ -204,19 +204,19 @@ def test_a_quantity_that_its_theme_does_not_list(compile_theme):
 def test_a_base_unit_more(compile_theme, tmp_path):
     header = "roofslate/language/unit.hpp"
     text = (HEADERS / header).read_text(encoding="utf-8")
-    last = "    UNIT(J, measured, 8)\n"
+    last = "    UNIT(gCO2, measured, 9)\n"
     assert last in text
     copy = tmp_path / header
     copy.parent.mkdir(parents=True)
-    line = last.rstrip() + " \\\n    UNIT(kgCO2, measured, 9)\n"
+    line = last.rstrip() + " \\\n    UNIT(liter, measured, 10)\n"
     copy.write_text(text.replace(last, line), encoding="utf-8")
-    emitted = 'struct emitted { static constexpr Spec spec = Spec("m", "kgCO2", "emissions", "none"); };'
-    names = "some_tokens, some_time, emitted, rate"
-    needs = "in<emitted, T> m, in<some_time, T> t"
-    right, message = compile_theme(emitted + quantity("rate", "kgCO2/s", needs, "m / t"), names, headers=tmp_path)
+    evaporated = 'struct evaporated { static constexpr Spec spec = Spec("m", "liter", "water", "none"); };'
+    names = "some_tokens, some_time, evaporated, rate"
+    needs = "in<evaporated, T> m, in<some_time, T> t"
+    right, message = compile_theme(evaporated + quantity("rate", "liter/s", needs, "m / t"), names, headers=tmp_path)
     assert right, message
-    right, message = compile_theme(emitted + quantity("rate", "kgCO2/s", needs, "m * t"), names, headers=tmp_path)
+    right, message = compile_theme(evaporated + quantity("rate", "liter/s", needs, "m * t"), names, headers=tmp_path)
     assert not right
-    assert "spelled::kgCO2, 1>" in message
-    right, message = compile_theme(emitted, "emitted")
+    assert "spelled::liter, 1>" in message
+    right, message = compile_theme(evaporated, "evaporated")
     assert not right

@@ -12,6 +12,7 @@ import roofslate as rs
 from roofslate.cli.completion import begun_words
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
+from roofslate.registry.words import DAY
 from support import ROOT
 
 PACKAGE = ROOT / "python/roofslate"
@@ -156,7 +157,7 @@ def test_the_stubs_agree_with_the_package(tmp_path):
 
 def test_types_list_what_there_is():
     assert set(typing.get_args(rs.typing.QuantityName)) == set(entries())
-    assert set(rs.typing.Inputs.__annotations__) == {*entries(), *PRESETS}
+    assert set(rs.typing.Inputs.__annotations__) == {*entries(), *PRESETS, DAY}
     choices = {name: q.choices for name, q in entries().items() if q.choices}
     assert set(typing.get_args(rs.typing.ChoiceName)) == set(choices)
     for name, words in choices.items():

@@ -14,8 +14,10 @@ CALLS = {
     "Comparison": "rs.Comparison()",
     "Deployments": "rs.Deployments()",
     "Explanation": "rs.Explanation()",
+    "Flashcards": "rs.Flashcards()",
     "Explorer": "rs.Explorer()",
     "Inference": "rs.Inference()",
+    "LayoutValidation": "rs.LayoutValidation()",
     "Model": "rs.Model()",
     "PoolDeployments": "rs.PoolDeployments()",
     "PrefillPool": "rs.PrefillPool(2)",
@@ -39,6 +41,7 @@ CALLS = {
     "claims": "rs.claims('none')",
     "clear_pool": "rs.clear_pool()",
     "compare": "rs.compare({'hbm_capacity': 1e9}, {'hbm_capacity': 2e9}, 'hbm_drain_time', hbm_bandwidth=1e12)",
+    "conclusions": "rs.conclusions(no_input=1)",
     "count": "rs.count('hbm_drain_time < 1 s', hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
     "crossovers": "rs.crossovers()",
     "define": "rs.define('no name', '1', '2 * batch_size', brief='none')",
@@ -58,11 +61,13 @@ CALLS = {
     "linspace": "rs.linspace(1, 10, 3)",
     "kernel_facts": "rs.kernel_facts('H100')",
     "load_presets": "rs.load_presets('no file')",
+    "number_formats": "rs.number_formats('H100')",
     "pareto": "rs.pareto(minimize='none', maximize='none', over='hbm_capacity', hbm_capacity=[1e9, 2e9])",
     "plot": "rs.plot('none')",
     "quantiles": "rs.quantiles('hbm_drain_time', 0.5, hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
     "quantities": "rs.quantities('drain')",
     "quantity": "rs.quantity('hbm_drain_time')",
+    "read_benchmarks": "rs.read_benchmarks('no file')",
     "read_trace": "rs.read_trace(1)",
     "sample": "rs.sample('no_quantity', 2, seed=1)",
     "sensitivity": "rs.sensitivity('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
@@ -75,11 +80,15 @@ CALLS = {
     "to_units": "rs.to_units(rs.evaluate('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12), 'ms')",
     "tornado": "rs.tornado('no_quantity')",
     "validate": "rs.validate(rs.quantities())",
+    "validate_layouts": "rs.validate_layouts('none')",
     "validate_service": "rs.validate_service(services=0)",
     "value": "rs.value('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
 }
-MODULES = {"charts", "ciphers", "errors", "math", "scaling", "schedules", "typing"}
-CATALOGS = {"api_prices", "hardware", "loss_laws", "models", "prices", "speculators", "storage", "workloads"}
+MODULES = {"charts", "ciphers", "errors", "math", "moe", "scaling", "schedules", "typing"}
+CATALOGS = {
+    "api_prices", "engines", "hardware", "loss_laws", "models", "prices", "sites", "speculators", "storage",
+    "workloads",
+}  # fmt: skip
 # In the order of `first`, names are used before all modules are imported or after.
 TWICE = """
 import importlib, io, pkgutil, types

@@ -71,9 +71,10 @@ namespace roofslate
                         ? o.value
                         : evaluate(o.op, o.routine, at.data()));
             }
-            const Range ends{
-                widened(values[std::size_t(e.low)], -1, routine_share),
-                widened(values[std::size_t(e.high)], 1, routine_share)};
+            const auto unless_end = [](double end, int direction) { // 0 and 1 limit the routine
+                return end == 0 || end == 1 ? end : widened(end, direction, routine_share);
+            };
+            const Range ends{unless_end(values[std::size_t(e.low)], -1), unless_end(values[std::size_t(e.high)], 1)};
             return ends.known() ? ends : Range{};
         }
     }
@@ -108,6 +109,8 @@ namespace roofslate
                 out = graph.points(n.axes) <= most_values ? range_of_view(graph.view(n), graph.shape()) : Range{};
             else if (n.op == Op::routine)
                 out = range_of_routine(*n.routine, {of(n.argument[0]), of(n.argument[1]), of(n.argument[2])});
+            else if (n.op == Op::mul && n.argument[0] == n.argument[1])
+                out = square_of(of(n.argument[0]));
             else
                 out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
         }

@@ -47,6 +47,14 @@ namespace roofslate
     // Infinities of both signs can meet: their sum is NaN, though no sum of ends shows it.
     inline bool opposite(const Range& a, const Range& b)
     { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
+    // Of a value by itself.
+    inline Range square_of(const Range& a)
+    {
+        if (!a.known())
+            return {};
+        const double low = a.low * a.low, high = a.high * a.high;
+        return {a.holds_zero() ? 0 : std::min(low, high), std::max(low, high)};
+    }
     inline bool is_zero(const Range& a) { return a.low == 0 && a.high == 0; }
     inline Range range_of_power(const Range& a, const Range& b)
     {

@@ -66,10 +66,17 @@ namespace roofslate
                     ? number(o.value)
                     : op(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
         }
-        const Ends e = widened({at(enclosure.low), at(enclosure.high)}, routine_share);
+        Ends e = widened({at(enclosure.low), at(enclosure.high)}, routine_share);
+        e = {unless_end(at(enclosure.low), e.low), unless_end(at(enclosure.high), e.high)};
         const int low = is(numbers, 1) ? e.low : op(Op::select, numbers, e.low, number(NAN));
         // one end that is NaN makes both so
         return {op(Op::min, low, e.high), op(Op::max, e.high, low), range, false};
+    }
+    // In an enclosure, 0 and 1 are limits of the routine.
+    int Bounder::unless_end(int x, int widened)
+    {
+        const int is_end = op(Op::either, op(Op::equal, x, number(0)), op(Op::equal, x, number(1)));
+        return op(Op::select, is_end, x, widened);
     }
     Bounds Bounder::of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments)
     {
@@ -93,9 +100,10 @@ namespace roofslate
         const Range range = range_of_routine(routine, all);
         if (exact)
             return {value(low), value(low), range};
-        const int lowest = value(low);
-        Ends e = widened({lowest, value(high)}, routine_share);
+        const int lowest = value(low), highest = value(high);
+        Ends e = widened({lowest, highest}, routine_share);
         e.low = op(Op::max, e.low, op(Op::min, lowest, number(0)));
+        e.high = op(Op::select, op(Op::equal, highest, number(0)), number(0), e.high);
         // one end that is NaN makes both so
         return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range, false};
     }
@@ -124,8 +132,9 @@ namespace roofslate
         const Range range = range_of(o, a.range, b.range, c.range);
         if (a.exact && b.exact && c.exact)
         {
-            const int node = op(o, a.low, b.low, c.low);
-            return {node, node, range, true, is_plus(o, a, b, c), is_clean(o, a, b, c)};
+            const int node = op(o, a.low, b.low, c.low),
+                      nowhere = range.known() ? -1 : op(Op::sub, number(1), is_number(node));
+            return {node, node, range, true, is_plus(o, a, b, c), is_clean(o, a, b, c), nowhere};
         }
         Ends e = ends(o, a, b, c, range.known());
         if (!range.known() && e.low != e.high) // one end that is NaN makes both so
@@ -153,7 +162,7 @@ namespace roofslate
         case Op::add:
         case Op::sub:
         case Op::mul:
-        case Op::div:
+        case Op::div: return of_either(is_nowhere_of_numbers(o, a, b), of_either(a.nowhere, b.nowhere));
         case Op::min:
         case Op::max: return of_either(a.nowhere, b.nowhere);
         case Op::neg:
@@ -163,6 +172,39 @@ namespace roofslate
         case Op::select: return b.nowhere < 0 && c.nowhere < 0 ? -1 : decided(a, b.nowhere, c.nowhere);
         default: return -1;
         }
+    }
+    // Infinities of both signs in a sum, zero by infinity, and the quotients of two of either; -1: there are none.
+    int Bounder::is_nowhere_of_numbers(Op o, const Bounds& a, const Bounds& b)
+    {
+        const auto both_are = [&](const Bounds& x, double first, const Bounds& z, double second) {
+            const auto may_be = [](const Range& r, double value) {
+                return !r.known() || (r.low <= value && value <= r.high);
+            };
+            if (!may_be(x.range, first) || !may_be(z.range, second))
+                return number(0);
+            const auto is = [&](const Bounds& u, double value) {
+                const int low = op(Op::equal, u.low, number(value));
+                return u.exact ? low : op(Op::both, low, op(Op::equal, u.high, number(value)));
+            };
+            return op(Op::both, is(x, first), is(z, second));
+        };
+        constexpr double infinity = HUGE_VAL;
+        int undefined = number(0);
+        const auto add = [&](int truth) { undefined = either(undefined, truth); };
+        const double opposite = o == Op::add ? -infinity : infinity;
+        if (o == Op::add || o == Op::sub)
+            add(both_are(a, infinity, b, opposite)), add(both_are(a, -infinity, b, -opposite));
+        else
+        {
+            for (const double sign : {-1.0, 1.0})
+                if (o == Op::mul)
+                    add(both_are(a, 0, b, sign * infinity)), add(both_are(a, sign * infinity, b, 0));
+                else
+                    add(both_are(a, sign * infinity, b, infinity)), add(both_are(a, sign * infinity, b, -infinity));
+            if (o == Op::div)
+                add(both_are(a, 0, b, 0));
+        }
+        return is(undefined, 0) ? -1 : undefined;
     }
     // Whatever the ranges of inputs are.
     bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c) const

@@ -2,6 +2,7 @@
 // interval.hpp.
 #pragma once
 #include "roofslate/bounds/interval.hpp"
+#include <optional>
 #include <vector>
 
 namespace roofslate
@@ -37,14 +38,14 @@ namespace roofslate
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                     x[k] = known_[std::size_t(n.argument[k])];
                 known_[std::size_t(i)] = n.is_constant() ? constant(n.value)
-                    : n.is_leaf()                        ? of_leaf(i)
-                    : n.op == Op::routine                ? of_routine(*n.routine, x)
-                    : n.op == Op::div
-                    ? of_quotient(n, x)
-                    : apply(n.op, x[0], x[1], x[2]);
+                    : n.is_leaf()
+                    ? of_leaf(i)
+                    : of_operation(n, x);
             }
             return known_[std::size_t(node)];
         }
+        // Of the values of a node that are numbers; others may be NaN. Ask for the bounds of all values first.
+        Bounds of_numbers(int node);
         Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
 
         // x / min(x, z) is max(x / z, 1), and x / max(x, z) is min(x / z, 1), to the bit, if both are positive.
@@ -74,6 +75,15 @@ namespace roofslate
     private:
         struct Ends
         { int low, high; };
+        Bounds of_operation(const Node& n, const std::array<Bounds, 3>& x);
+        // x x is never negative.
+        Bounds of_square(const Bounds& x);
+        // In the branch selected by a comparison with zero, the compared value is positive.
+        Bounds of_choice(const Node& n, const std::array<Bounds, 3>& x);
+        Bounds positive(const Bounds& x, bool is_number);
+        Bounds nonzero(const Bounds& x);
+        std::optional<Bounds> with(int part, const Bounds& of_part, int node, int depth);
+        Bounds of_operation_on_numbers(const Node& n, const Bounds& all, const std::array<Bounds, 3>& x);
         Ends ends(Op op, const Bounds& a, const Bounds& b, const Bounds& c, bool proved);
         Ends sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved);
         Ends product(const Bounds& a, const Bounds& b, bool proved);
@@ -94,10 +104,12 @@ namespace roofslate
         bool is_plus(Op op, const Bounds& a, const Bounds& b, const Bounds& c) const;
         int is_clean(Op op, const Bounds& a, const Bounds& b, const Bounds& c);
         int is_nowhere(Op op, const Bounds& a, const Bounds& b, const Bounds& c);
+        int is_nowhere_of_numbers(Op op, const Bounds& a, const Bounds& b);
+        int unless_end(int x, int widened);
         int nearest_to_zero(const Bounds& a) { return op(Op::max, a.low, op(Op::min, a.high, number(0))); }
 
         const Graph& from_;
         Graph& g_;
-        std::vector<Bounds> known_;
+        std::vector<Bounds> known_, numbers_;
     };
 }

@@ -145,7 +145,7 @@ namespace roofslate
     inline Expr select(const Expr& condition, const Expr& a, const Expr& b)
     { return Expr::apply(Op::select, condition, a, b); }
 
-    inline constexpr std::size_t most_choices = 8;
+    inline constexpr std::size_t most_choices = 32;
     using Choices = std::array<const char*, most_choices>; // words; the value of one is its position
 
     enum class Notation

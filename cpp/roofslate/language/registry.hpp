@@ -12,11 +12,13 @@
 
 #define ROOFSLATE_THEMES(THEME) \
     THEME(hardware)             \
+    THEME(topology)             \
     THEME(architecture)         \
     THEME(weights)              \
     THEME(kernels)              \
     THEME(adapters)             \
     THEME(cache)                \
+    THEME(pages)                \
     THEME(offloading)           \
     THEME(speculation)          \
     THEME(sequences)            \
@@ -43,10 +45,13 @@
     THEME(context)              \
     THEME(storage)              \
     THEME(pricing)              \
+    THEME(ownership)            \
     THEME(racks)                \
     THEME(pipeline)             \
     THEME(training_run)         \
-    THEME(training)
+    THEME(training_failures)    \
+    THEME(training)             \
+    THEME(rl_pools)
 
 namespace roofslate
 {

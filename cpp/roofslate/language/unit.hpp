@@ -18,7 +18,10 @@
     UNIT(chip, counted, 6)         \
     UNIT(s, measured, 5)           \
     UNIT(USD, measured, 7)         \
-    UNIT(J, measured, 8)
+    UNIT(J, measured, 8)           \
+    UNIT(kg, measured, 9)          \
+    UNIT(m, measured, 10)          \
+    UNIT(gCO2, measured, 11)
 
 namespace roofslate
 {

@@ -1,5 +1,6 @@
 // The binding of registries: definitions, descriptions, formulas as text.
 #include "roofslate/python/grid.hpp"
+#include "roofslate/quantities/formats.hpp"
 #include <optional>
 
 namespace roofslate::binding
@@ -48,6 +49,22 @@ namespace roofslate::binding
             d["formula"] = formula_of_entry(registry, e, Notation::text),
             d["latex"] = formula_of_entry(registry, e, Notation::latex);
             return d;
+        }
+        py::list described_formats()
+        {
+            constexpr const char* peaks[] = {"bf16", "fp8", "int8", "fp4"};
+            py::list formats;
+            for (const quantities::NumberFormat& f : quantities::number_formats)
+            {
+                py::dict d;
+                d["name"] = f.name, d["aliases"] = f.aliases;
+                d["bits"] = f.bits(), d["element_bits"] = f.element_bits, d["group_size"] = f.group_size;
+                d["scale_bits"] = f.scale_bits, d["zero_point_bits"] = f.zero_point_bits;
+                d["peak"] = peaks[std::size_t(f.peak)];
+                d["source"] = f.source, d["date"] = f.date, d["read"] = f.read;
+                formats.append(d);
+            }
+            return formats;
         }
         py::list describe(const Registry& registry, int first)
         {
@@ -152,6 +169,7 @@ namespace roofslate::binding
             py::arg("steps"),
             "A formula as text.");
         m.def("call_routine", &call_routine, py::arg("name"), py::arg("arguments"), "The value of a routine.");
+        m.def("number_formats", &described_formats, "The table of number formats, an entry each.");
         m.def(
             "apply_formula",
             [](const std::string& name,

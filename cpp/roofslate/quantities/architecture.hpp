@@ -154,10 +154,6 @@ namespace roofslate::quantities
 
     // --- bytes ---
 
-    // Bits of an element with scales: 8 bits for 16 elements (nvfp4) or 32 (mxfp4), 16 bits for 128 (int4).
-    // `first`: the position of bf16 among the words of the choice.
-    template <class T> constexpr T bits_of(const T& format, int first = 0)
-    { return choose_from(format, first, T(16.0), T(8.0), T(8.0), T(4.0), T(4.125), T(4.5), T(4.25)); }
     struct bits_per_weight
     {
         static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight, scales included", "definition");
@@ -174,23 +170,50 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<bits_per_weight, T> b, in<bytes_per_weight_bit, T> eighth)
         { return b * eighth; }
     };
+    // The weights outside of the routed experts may have a format of their own.
+    struct dense_format
+    {
+        static constexpr Spec spec =
+            one_of_formats<all_formats>(
+                Spec(
+                    "f_d",
+                    "1",
+                    "format of the weights outside of the routed experts: the same as theirs, or one of its own",
+                    "definition"),
+                "same")
+                .by_default(0);
+    };
+    struct dense_bytes_per_weight
+    {
+        static constexpr Spec spec =
+            Spec("w_d", "byte/parameter", "bytes of a weight outside of the routed experts", "definition");
+        template <class T> static constexpr T formula(
+            in<dense_format, T> f,
+            in<bytes_per_weight, T> w,
+            in<bytes_per_weight_bit, T> eighth)
+        { return select(is<dense_format>(f, "same"), w, bits_of<T>(f, 1) * eighth); }
+    };
     struct model_bytes
     {
         static constexpr Spec spec = Spec("w N_t", "byte", "bytes of all weights", "R1.3");
-        template <class T> static constexpr T formula(in<bytes_per_weight, T> w, in<total_parameters, T> N_t)
-        { return w * N_t; }
+        template <class T> static constexpr T formula(
+            in<bytes_per_weight, T> w,
+            in<total_parameters, T> N_t,
+            in<dense_format, T> f,
+            in<dense_parameters, T> N_d,
+            in<dense_bytes_per_weight, T> w_d)
+        { return select(is<dense_format>(f, "same"), w * N_t, N_d * w_d + (N_t - N_d) * w); }
     };
 
     struct kv_format
     {
         static constexpr Spec spec =
-            Spec("f_{kv}", "1", "format in which keys and values are cached", "R6.4")
-                .one_of("bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4");
+            one_of_formats<plain_formats>(Spec("f_{kv}", "1", "format in which keys and values are cached", "R6.4"));
     };
     struct kv_bits
     {
         static constexpr Spec spec = Spec("b_{kv}", "1", "bits of a cached element, scales included", "R6.4");
-        template <class T> static constexpr T formula(in<kv_format, T> f) { return bits_of<T>(f); }
+        template <class T> static constexpr T formula(in<kv_format, T> f) { return bits_of<T, plain_formats>(f); }
     };
     struct bytes_per_kv_bit
     {
@@ -252,6 +275,8 @@ namespace roofslate::quantities
         bits_per_weight,
         bytes_per_weight_bit,
         bytes_per_weight,
+        dense_format,
+        dense_bytes_per_weight,
         model_bytes,
         kv_format,
         kv_bits,

@@ -7,6 +7,19 @@ namespace roofslate::quantities
 {
     // --- arithmetic: each new token meets each token of its context ---
 
+    // Causal mean of attended tokens in a sequence of length L, at most m each.
+    template <class T> constexpr T causal_mean(const T& L, const T& m) { return m * (1.0 - m / L / 2.0); }
+    // Attention of a token, so many times its forward pass.
+    template <class T> constexpr T attention_of_sequence(
+        const T& passes,
+        in<flops_per_head_element, T> two_a,
+        in<attention_heads, T> n_h,
+        in<head_size, T> d_h,
+        in<latent_rotary_size, T> d_r,
+        const T& unwindowed,
+        in<windowed_attention_layers, T> n_w,
+        const T& windowed)
+    { return passes * (two_a * (n_h * (2.0 * d_h - d_r))) * (unwindowed + n_w * windowed); }
     struct attention_balance_context
     {
         static constexpr Spec spec = Spec(

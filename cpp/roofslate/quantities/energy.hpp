@@ -1,4 +1,4 @@
-// Questions 9 and 10: the electricity of a token, and the share of memory in what the machines cost.
+// Questions 9 and 10: the electricity and the carbon of a token, the capital in machines, the share of memory in it.
 #pragma once
 #include "roofslate/quantities/requests.hpp"
 
@@ -6,10 +6,50 @@ namespace roofslate::quantities
 {
     // --- electricity ---
 
+    struct host_power
+    {
+        static constexpr Spec spec =
+            Spec("w_h", "J/s/chip", "electric power of CPUs, network cards, switches and fans per chip", "Q9")
+                .range(0)
+                .by_default(0);
+    };
+    struct system_power
+    {
+        static constexpr Spec spec =
+            Spec("w", "J/s/chip", "electric power of a server or rack per chip", "Q9").range(0);
+        template <class T> static constexpr T formula(in<chip_power, T> w_c, in<host_power, T> w_h)
+        { return w_c + w_h; }
+    };
     struct replica_power
     {
         static constexpr Spec spec = Spec("P_G", "J/s", "electric power of all chips of the replica", "Q9");
-        template <class T> static constexpr T formula(in<chips, T> G, in<chip_power, T> w) { return G * w; }
+        template <class T> static constexpr T formula(in<chips, T> G, in<system_power, T> w) { return G * w; }
+    };
+    struct power_draw_share
+    {
+        static constexpr Spec spec =
+            Spec("d", "1", "power draw of machines in use relative to their rated power", "Q9")
+                .positive(1)
+                .by_default(1);
+    };
+    struct chip_utilization
+    {
+        static constexpr Spec spec =
+            Spec("u", "1", "hours in which a chip is used or sold relative to hours owned", "Q9")
+                .positive(1)
+                .by_default(1);
+    };
+    struct idle_power_share
+    {
+        static constexpr Spec spec =
+            Spec("d_0", "1", "power draw of idle machines relative to machines in use", "Q9").range(0, 1).by_default(0);
+    };
+    struct idle_energy_factor
+    {
+        static constexpr Spec spec =
+            Spec("e_0", "1", "energy with idle hours relative to energy of hours in use", "Q9");
+        template <class T> static constexpr T formula(in<idle_power_share, T> idle, in<chip_utilization, T> u)
+        { return 1.0 + idle * (1.0 / u - 1.0); }
     };
     struct power_usage_effectiveness
     {
@@ -20,9 +60,14 @@ namespace roofslate::quantities
     { static constexpr Spec spec = Spec("p_e", "USD/J", "price of electric energy", "Q9").range(0); };
     struct site_power
     {
-        static constexpr Spec spec = Spec("P_s", "J/s", "power that the site draws for the replica", "Q9");
-        template <class T> static constexpr T formula(in<replica_power, T> P, in<power_usage_effectiveness, T> pue)
-        { return P * pue; }
+        static constexpr Spec spec =
+            Spec("P_s", "J/s", "power of the site for the replica, energy of idle hours included", "Q9");
+        template <class T> static constexpr T formula(
+            in<replica_power, T> P,
+            in<power_usage_effectiveness, T> pue,
+            in<power_draw_share, T> draw,
+            in<idle_energy_factor, T> idle)
+        { return P * (pue * (draw * idle)); }
     };
     struct energy_per_token
     {
@@ -52,20 +97,13 @@ namespace roofslate::quantities
             Spec("p_e P_s", "USD/s", "price of the electric energy of a second of the replica", "Q9");
         template <class T> static constexpr T formula(in<site_power, T> P, in<electricity_price, T> p) { return P * p; }
     };
-    struct replica_capital_cost
-    { static constexpr Spec spec = Spec("K_G", "USD", "purchase price of the replica's machines", "Q9").range(0); };
-    struct depreciation_time
+    struct throughput_per_power
     {
         static constexpr Spec spec =
-            Spec("T_K", "s", "time in which the purchase price is written off", "Q9").positive();
+            Spec("R/P_s", "token/J", "throughput relative to the power drawn by the site", "InferenceX");
+        template <class T> static constexpr T formula(in<energy_per_token, T> e) { return 1.0 / e; }
     };
-    struct capital_cost_rate
-    {
-        static constexpr Spec spec =
-            Spec("K_G/T_K", "USD/s", "purchase price over the time in which it is written off", "Q9");
-        template <class T> static constexpr T formula(in<replica_capital_cost, T> K, in<depreciation_time, T> T_K)
-        { return K / T_K; }
-    };
+
     struct electricity_share
     {
         static constexpr Spec spec =
@@ -74,6 +112,76 @@ namespace roofslate::quantities
         { return e / p; }
     };
 
+    // --- carbon ---
+
+    struct carbon_intensity
+    {
+        static constexpr Spec spec =
+            Spec("g_e", "gCO2/J", "carbon intensity of electricity, CO2 equivalents", "definition").range(0);
+    };
+    struct carbon_per_token
+    {
+        static constexpr Spec spec = Spec("m_t", "gCO2/token", "carbon of a token's electric energy", "definition");
+        template <class T> static constexpr T formula(in<energy_per_token, T> e, in<carbon_intensity, T> g)
+        { return e * g; }
+    };
+    struct carbon_per_request
+    {
+        static constexpr Spec spec =
+            Spec("m_r", "gCO2/sequence", "carbon of a request's electric energy, prompts included", "definition");
+        template <class T> static constexpr T formula(in<energy_per_request, T> e, in<carbon_intensity, T> g)
+        { return e * g; }
+    };
+
+    // --- capital ---
+
+    struct depreciation_time
+    {
+        static constexpr Spec spec =
+            Spec("T_K", "s", "time in which the purchase price is written off", "Q9").positive();
+    };
+    struct interest_rate
+    {
+        static constexpr Spec spec =
+            Spec("i", "1/s", "interest rate of capital, effective per compounding period", "definition")
+                .range(0, 1e-6)
+                .by_default(0);
+    };
+    struct compounding_period
+    {
+        static constexpr Spec spec =
+            Spec("365\\,\\mathrm{d}", "s", "compounding period of the interest", "definition")
+                .positive()
+                .by_default(31536000);
+    };
+    struct continuous_interest_ratio
+    {
+        static constexpr Spec spec =
+            Spec("c_i", "1", "continuous interest rate relative to the effective one", "definition");
+        template <class T> static constexpr T formula(in<interest_rate, T> i, in<compounding_period, T> Y)
+        {
+            const T rate = i * Y, near = rate * rate, far = select(near < 1e-6, T(1.0), rate);
+            const T series = 1.0 - rate / 2.0 + near / 3.0 - near * rate / 4.0; // of ln(1 + rate) / rate
+            return select(near < 1e-6, series, log(1.0 + far) / far);
+        }
+    };
+    struct annuity_factor
+    {
+        // i/(1 - (1 + i)^-n), the capital recovery factor, times n periods; 1 without interest
+        static constexpr Spec spec =
+            Spec("a", "1", "annuity of a purchase price relative to straight-line depreciation", "definition");
+        template <class T> static constexpr T formula(
+            in<depreciation_time, T> T_K,
+            in<interest_rate, T> i,
+            in<continuous_interest_ratio, T> c)
+        {
+            const T x = T_K * i * c, near = x * x, far = select(near < 1e-6, T(1.0), x);
+            return select(near < 1e-6, 1.0 + x / 2.0 + near / 12.0, far / (1.0 - exp(0.0 - far))) / c;
+        }
+    };
+    // A price that is paid back with interest in equal parts.
+    template <class T> constexpr T annuity(const T& price, in<depreciation_time, T> T_K, in<annuity_factor, T> a)
+    { return price / T_K * a; }
     // --- the share of HBM ---
 
     struct hbm_price
@@ -96,10 +204,49 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("k_b", "USD/chip", "what the parts of a chip cost its maker", "Q10").positive();
     };
+    struct server_capital
+    {
+        static constexpr Spec spec =
+            Spec("k_v", "USD/chip", "purchase price of a server or rack per chip, without HBM", "Q10").range(0);
+    };
+    struct network_capital
+    {
+        static constexpr Spec spec =
+            Spec("k_n", "USD/chip", "purchase price of the network between servers per chip", "Q10")
+                .range(0)
+                .by_default(0);
+    };
+    struct chip_capital_from_parts
+    {
+        static constexpr Spec spec =
+            Spec("k_p", "USD/chip", "purchase price per chip, with server, network and HBM", "Q10");
+        template <class T> static constexpr T formula(
+            in<server_capital, T> k_v,
+            in<network_capital, T> k_n,
+            in<hbm_cost, T> k_h,
+            in<hbm_markup, T> m)
+        { return k_v + k_n + k_h * m; }
+    };
     struct chip_capital
     {
         static constexpr Spec spec =
-            Spec("k_c", "USD/chip", "what the buyer pays for a chip, with all that is counted to it", "Q10").positive();
+            Spec("k_c", "USD/chip", "what the buyer pays for a chip, with all that is counted to it", "Q10")
+                .positive()
+                .otherwise<chip_capital_from_parts>();
+    };
+    struct replica_capital_cost
+    {
+        static constexpr Spec spec = Spec("K_G", "USD", "purchase price of the replica's machines", "Q9").range(0);
+        template <class T> static constexpr T formula(in<chips, T> G, in<chip_capital, T> k) { return G * k; }
+    };
+    struct capital_cost_rate
+    {
+        static constexpr Spec spec = Spec("a K_G/T_K", "USD/s", "annuity of the capital in a replica", "Q9");
+        template <class T> static constexpr T formula(
+            in<replica_capital_cost, T> K,
+            in<depreciation_time, T> T_K,
+            in<annuity_factor, T> a)
+        { return annuity<T>(K, T_K, a); }
     };
     struct hbm_share_of_materials
     {
@@ -133,7 +280,13 @@ namespace roofslate::quantities
     };
 
     using energy = list<
+        host_power,
+        system_power,
         replica_power,
+        power_draw_share,
+        chip_utilization,
+        idle_power_share,
+        idle_energy_factor,
         power_usage_effectiveness,
         electricity_price,
         site_power,
@@ -141,15 +294,26 @@ namespace roofslate::quantities
         energy_per_request,
         electricity_cost_per_token,
         electricity_cost_rate,
-        replica_capital_cost,
-        depreciation_time,
-        capital_cost_rate,
+        throughput_per_power,
         electricity_share,
+        carbon_intensity,
+        carbon_per_token,
+        carbon_per_request,
+        depreciation_time,
+        interest_rate,
+        compounding_period,
+        continuous_interest_ratio,
+        annuity_factor,
         hbm_price,
         hbm_cost,
         hbm_markup,
         bill_of_materials,
+        server_capital,
+        network_capital,
+        chip_capital_from_parts,
         chip_capital,
+        replica_capital_cost,
+        capital_cost_rate,
         hbm_share_of_materials,
         hbm_share,
         capital_spending,

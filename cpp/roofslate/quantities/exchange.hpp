@@ -1,6 +1,7 @@
 // Chapter 2: the exchange of tokens between the chips of a layer, inside a rack and between racks.
 #pragma once
 #include "roofslate/quantities/expert_load.hpp"
+#include "roofslate/quantities/topology.hpp"
 
 namespace roofslate::quantities
 {
@@ -139,8 +140,16 @@ namespace roofslate::quantities
             "1",
             "time of an exchange over several racks, a copy to each expert, over its time inside one",
             "R2.4");
-        template <class T> static constexpr T formula(in<expert_racks, T> R, in<link_bandwidth_ratio, T> beta)
-        { return max(beta * ((R - 1.0) / R), 1.0 / R); }
+        // Rails only join chips of one position. A copy for another position changes it inside its rack.
+        template <class T> static constexpr T formula(
+            in<expert_racks, T> R,
+            in<link_bandwidth_ratio, T> beta,
+            in<scale_out_topology, T> which,
+            in<expert_parallel, T> G_e)
+        {
+            const T leaving = (R - 1.0) / R, staying = 1.0 / R, moved = leaving * (1.0 - R / count(G_e));
+            return max(beta * leaving, choose(which, staying, staying + moved));
+        }
     };
     struct racks_per_token
     {
@@ -215,11 +224,18 @@ namespace roofslate::quantities
             in<layout, T> l,
             in<expert_parallel, T> G_e,
             in<all_to_all_slowdown, T> s,
+            in<scale_up_topology, T> which,
             in<mean_hops, T> hops,
+            in<link_imbalance, T> uneven,
             in<expert_imbalance, T> mu,
             in<link_efficiency, T> eta,
             in<scale_up_bandwidth, T> u)
-        { return chip_all_to_all_bytes<T>(v, G_P, l, G_e) * (s * (hops * mu) / (u * eta)); }
+        {
+            // Without a switch the mean counts a chip's own part too, at no hop.
+            const T pool(0.0);
+            const T sent = chip_all_to_all_bytes<T>(v, G_P, as<layout>(choose(which, l, pool)), G_e);
+            return sent * (s * (hops * (uneven * mu)) / (u * eta));
+        }
     };
     struct all_to_all_time
     {

@@ -1,6 +1,6 @@
 // Chips, what they cost, and how many of them serve or train one model together.
 #pragma once
-#include "roofslate/language/quantity.hpp"
+#include "roofslate/quantities/formats.hpp"
 
 namespace roofslate::quantities
 {
@@ -9,15 +9,26 @@ namespace roofslate::quantities
     struct weight_format
     {
         static constexpr Spec spec =
-            Spec("f_w", "1", "format in which weights are stored", "definition")
-                .one_of("bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4");
+            one_of_formats<all_formats>(Spec("f_w", "1", "format in which weights are stored", "definition"));
     };
     struct compute_format
     {
+        // Of a format with scales by blocks its elements are multiplied; other formats are turned into bf16.
         static constexpr Spec spec =
-            Spec("f_c", "1", "format in which weights are multiplied", "definition")
-                .one_of("bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4")
-                .otherwise<weight_format>();
+            one_of_formats<plain_formats>(Spec("f_c", "1", "format in which weights are multiplied", "definition"));
+        template <class T> static constexpr T formula(in<weight_format, T> f)
+        {
+            // The first formats are products themselves.
+            const auto value_of = [](const NumberFormat& format) {
+                const bool plain = &format < &number_formats[plain_formats];
+                return T(double(plain ? &format - number_formats : int(format.peak)));
+            };
+            const auto is_bf16 = [](const NumberFormat& format) {
+                return &format == number_formats
+                    || (format.peak == Peak::bf16 && &format >= &number_formats[plain_formats]);
+            };
+            return by_format<all_formats>(f, 0, value_of, is_bf16, T(0.0));
+        }
     };
 
     // --- one chip ---
@@ -63,7 +74,7 @@ namespace roofslate::quantities
             in<peak_flops_fp8, T> F_8,
             in<peak_flops_int8, T> F_i8,
             in<peak_flops_fp4, T> F_4)
-        { return choose(f, F_16, F_8, F_i8, F_4, F_16, F_4); }
+        { return by_peak<T, plain_formats>(f, 0, F_16, F_8, F_i8, F_4); }
     };
     struct peak_flops
     {
@@ -76,8 +87,12 @@ namespace roofslate::quantities
     { static constexpr Spec spec = Spec("m", "byte/s/chip", "memory bandwidth of a chip", "R1.3").positive(); };
     struct hbm_capacity
     { static constexpr Spec spec = Spec("h", "byte/chip", "memory of a chip", "R1.12").positive(); };
+    struct owned_chip_price;
     struct chip_price
-    { static constexpr Spec spec = Spec("p", "USD/s/chip", "price of a chip for a second", "R1.5").range(0); };
+    {
+        static constexpr Spec spec =
+            Spec("p", "USD/s/chip", "price of a chip for a second", "R1.5").range(0).otherwise<owned_chip_price>();
+    };
     struct chip_power
     { static constexpr Spec spec = Spec("w_c", "J/s/chip", "electric power of a chip", "Q9").range(0); };
 
@@ -163,27 +178,6 @@ namespace roofslate::quantities
                 "definition")
                 .range(1)
                 .by_default(1);
-    };
-
-    // --- how far chips are from one another ---
-
-    struct torus_dimensions
-    {
-        static constexpr Spec spec =
-            Spec("d_T", "1", "dimensions of the torus that chips are joined in; 0: they are switched", "R2.6")
-                .range(0, 3)
-                .by_default(0);
-    };
-    struct mean_hops
-    {
-        static constexpr Spec spec = Spec(
-            "\\bar h",
-            "1",
-            "links that a byte of an exchange takes, in the mean: one through a switch, a quarter of each side of a "
-            "torus",
-            "R2.6");
-        template <class T> static constexpr T formula(in<torus_dimensions, T> d, in<chips, T> G)
-        { return select(d == T(0.0), T(1.0), 0.25 * d * pow(count(G), 1.0 / d)); }
     };
 
     // --- efficiencies: 1 is the lecture's ideal machine ---
@@ -311,8 +305,6 @@ namespace roofslate::quantities
         layout,
         attention_data_parallel,
         context_parallel,
-        torus_dimensions,
-        mean_hops,
         compute_efficiency,
         bandwidth_efficiency,
         chips_per_stage,

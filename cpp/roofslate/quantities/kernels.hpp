@@ -230,10 +230,7 @@ namespace roofslate::quantities
 
     // Of weights in a format, by how wide it is; `first` is the place of bf16 among the format's words.
     template <class T> constexpr T of_width(const T& format, int first, const T& b16, const T& b8, const T& b4)
-    { return choose_from(format, first, b16, b8, b8, b4); }
-    // The same where arithmetic counts: int4 is multiplied in bf16.
-    template <class T> constexpr T of_product(const T& format, int first, const T& b16, const T& b8, const T& b4)
-    { return choose_from(format, first, b16, b8, b8, b4, b16, b4); }
+    { return by_kernels<T>(format, first, b16, b8, b4, b4, b4); }
 
     struct dense_bandwidth_share
     {
@@ -264,7 +261,7 @@ namespace roofslate::quantities
             in<expert_bandwidth_share_nvfp4, T> nv,
             in<expert_bandwidth_share_mxfp4, T> mx,
             in<expert_bandwidth_share_int4, T> i4)
-        { return choose(which, T(1.0), choose(f, b16, b8, b8, nv, i4, nv, mx)); }
+        { return choose(which, T(1.0), by_kernels<T>(f, 0, b16, b8, nv, mx, i4)); }
     };
     struct attention_bandwidth_share
     {
@@ -289,11 +286,11 @@ namespace roofslate::quantities
             in<dense_peak_share_fp8, T> b8,
             in<dense_peak_share_fp4, T> b4)
         {
-            const T same = of_product<T>(f, 0, b16, b8, b4);
+            const T same = by_peak<T, plain_formats>(f, 0, b16, b8, b8, b4);
             return choose(
                 which,
                 T(1.0),
-                select(is<dense_format>(f_d, "same"), same, of_product<T>(f_d, 1, b16, b8, b4)));
+                select(is<dense_format>(f_d, "same"), same, by_peak<T>(f_d, 1, b16, b8, b8, b4)));
         }
     };
     struct expert_peak_share
@@ -309,7 +306,7 @@ namespace roofslate::quantities
             in<expert_peak_share_nvfp4, T> nv,
             in<expert_peak_share_mxfp4, T> mx,
             in<expert_peak_share_int4, T> i4)
-        { return choose(which, T(1.0), choose(f, b16, b8, b8, nv, i4, nv, mx)); }
+        { return choose(which, T(1.0), by_kernels<T>(f, 0, b16, by_peak<T>(f, 0, i4, b8, b8, b8), nv, mx, i4)); }
     };
     struct attention_peak_share
     {

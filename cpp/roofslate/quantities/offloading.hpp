@@ -1,7 +1,7 @@
 // Weights and caches off-loaded to host memory: what stays in HBM, and the link that brings the rest.
 #pragma once
 #include "roofslate/quantities/adapters.hpp"
-#include "roofslate/quantities/cache.hpp"
+#include "roofslate/quantities/pages.hpp"
 
 namespace roofslate::quantities
 {
@@ -62,7 +62,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("S_r", "byte/sequence", "HBM that a sequence's cache takes, its off-loaded share left out", "FlexGen");
-        template <class T> static constexpr T formula(in<kv_stored_bytes, T> S, in<offloaded_kv_fraction, T> phi)
+        template <class T> static constexpr T formula(in<allocated_kv_bytes, T> S, in<offloaded_kv_fraction, T> phi)
         { return spend_beside(T(S), phi, -S); }
     };
 

@@ -138,7 +138,7 @@ namespace roofslate::quantities
                 .by_default(2);
     };
     // Time per byte to add up among n chips: inside the domain each passes on all but its part, twice; meanwhile
-    // the domains add up part by part.
+    // the domains add up part by part. The topology says how much of its links it has inside.
     template <class T> constexpr T all_reduce_time(
         const T& n,
         const T& domain,
@@ -165,9 +165,9 @@ namespace roofslate::quantities
             in<tensor_parallel, T> G_t,
             in<attention_data_parallel, T> G_d,
             in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
+            in<tensor_link_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
-        { return n * d * (w / eta) * (all_reduce_time<T>(G_t, G_u, u, u_o) / G_d); }
+        { return n * d * (w / eta) * (all_reduce_time<T>(G_t, G_u, as<scale_up_bandwidth>(u), u_o) / G_d); }
     };
     struct feed_forward_link_time
     {
@@ -189,10 +189,10 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<all_to_all_time_per_token, T> t_x,
             in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
+            in<stage_link_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
         {
-            const T all = n * d * (w / eta) * all_reduce_time<T>(G_P, G_u, u, u_o);
+            const T all = n * d * (w / eta) * all_reduce_time<T>(G_P, G_u, as<scale_up_bandwidth>(u), u_o);
             return select(G_d > T(1.0) && X > T(1.0), min(t_x, all), all);
         }
     };
@@ -204,8 +204,9 @@ namespace roofslate::quantities
             in<chips, T> G,
             in<scale_up_domain, T> G_u,
             in<scale_up_bandwidth, T> u,
+            in<stage_link_share, T> phi,
             in<scale_out_bandwidth, T> u_o)
-        { return select(G <= G_u, u, u_o); }
+        { return select(G <= G_u, u * phi, u_o); }
     };
     struct link_time_per_token
     {

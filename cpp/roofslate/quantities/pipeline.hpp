@@ -166,9 +166,10 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\rho_b", "1", "time of the backward pass over that of the forward pass", "R3.4").positive();
         template <class T> static constexpr T formula(
+            in<trained_weights, T> trained,
             in<backward_flops_per_parameter, T> four,
             in<flops_per_parameter_token, T> two)
-        { return four / two; }
+        { return choose(trained, four / two, four / 2.0 / two); }
     };
     struct weight_gradient_share
     {
@@ -180,6 +181,13 @@ namespace roofslate::quantities
                 "R3.4")
                 .range(0, 1)
                 .by_default(0.5);
+    };
+    struct deferrable_backward_share
+    {
+        static constexpr Spec spec =
+            Spec("\\omega_T", "1", "share of the backward pass free to fill gaps, none with frozen weights", "R3.4");
+        template <class T> static constexpr T formula(in<trained_weights, T> trained, in<weight_gradient_share, T> w)
+        { return choose(trained, w, T(0.0)); }
     };
     struct pipeline_busy_time
     {
@@ -228,7 +236,7 @@ namespace roofslate::quantities
             in<pipeline_stages, T> P,
             in<microbatches, T> n,
             in<backward_forward_ratio, T> r,
-            in<weight_gradient_share, T> w,
+            in<deferrable_backward_share, T> w,
             in<live_microbatches, T> n_a)
         {
             const T ahead = select(is<pipeline_schedule>(which, "zb_v"), min(n, 2.0 * P - 1.0), n_a) - 1.0;
@@ -248,7 +256,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<pipeline_stages, T> P,
             in<backward_forward_ratio, T> r,
-            in<weight_gradient_share, T> w)
+            in<deferrable_backward_share, T> w)
         { return max(P / 2.0 - 1.0, 0.0) * max(1.0 + r * (2.0 - 3.0 * w), 0.0); }
     };
     struct pipeline_idle_time
@@ -259,16 +267,18 @@ namespace roofslate::quantities
             "idle time of the first stage between its first and its last work of a step, in forward passes of a "
             "micro-batch",
             "R3.4");
+        // With fewer micro-batches than stages each round but the last waits for the first one to come around.
         template <class T> static constexpr T formula(
             in<pipeline_schedule, T> which,
             in<pipeline_stages, T> P,
             in<backward_forward_ratio, T> r,
             in<model_chunks, T> v,
+            in<microbatches, T> n,
             in<zero_bubble_idle_time, T> filled,
             in<two_way_idle_time, T> two_way)
         {
-            const T plain = (P - 1.0) * (1.0 + r);
-            return choose(which, plain, plain, filled, filled, plain / v, filled, two_way);
+            const T plain = (P - 1.0) * (1.0 + r), waits = (v - 1.0) * max(P - n, 0.0) * (1.0 + r);
+            return choose(which, plain, plain, filled, filled, (plain + waits) / v, filled, two_way);
         }
     };
     struct pipeline_step_time
@@ -363,6 +373,7 @@ namespace roofslate::quantities
         model_chunks,
         backward_forward_ratio,
         weight_gradient_share,
+        deferrable_backward_share,
         pipeline_busy_time,
         live_microbatches,
         zero_bubble_idle_time,

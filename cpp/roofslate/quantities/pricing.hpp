@@ -602,6 +602,22 @@ namespace roofslate::quantities
             in<output_price, T> p_o)
         { return D_i * p_i + D_r * p_r + D_o * p_o; }
     };
+    struct request_price
+    {
+        static constexpr Spec spec = Spec(
+            "p_q",
+            "USD/sequence",
+            "list price of a request, with fresh input, cached input and output",
+            "definition");
+        template <class T> static constexpr T formula(
+            in<fresh_input_tokens, T> I_f,
+            in<prefix_length, T> L_p,
+            in<output_tokens, T> O,
+            in<input_price, T> p_i,
+            in<cache_read_price, T> p_r,
+            in<output_price, T> p_o)
+        { return I_f * p_i + spend(L_p, p_r) + O * p_o; }
+    };
     struct blended_price
     {
         static constexpr Spec spec = Spec(
@@ -610,14 +626,10 @@ namespace roofslate::quantities
             "list price per token of a request, at its input, cached input and output tokens",
             "definition");
         template <class T> static constexpr T formula(
+            in<request_price, T> p,
             in<input_tokens, T> I,
-            in<fresh_input_tokens, T> I_f,
-            in<prefix_length, T> L_p,
-            in<output_tokens, T> O,
-            in<input_price, T> p_i,
-            in<cache_read_price, T> p_r,
-            in<output_price, T> p_o)
-        { return (I_f * p_i + spend(L_p, p_r) + O * p_o) / (I + O); }
+            in<output_tokens, T> O)
+        { return p / (I + O); }
     };
     struct serving_cost
     {
@@ -699,6 +711,7 @@ namespace roofslate::quantities
         served_output_tokens,
         served_time,
         token_revenue,
+        request_price,
         blended_price,
         serving_cost,
         serving_margin>;

@@ -90,36 +90,203 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\kappa", "1/chip", "cables from a chip to the switches of its rack", "R2.6").positive();
     };
+    // Cables run along the rack behind its trays, from both ends to the switches between them.
+    struct cable_channel_width
+    {
+        static constexpr Spec spec =
+            Spec("b_\\kappa", "m", "width of the space for cables behind the trays, inf for no limit", "R2.6")
+                .positive(infinite)
+                .by_default(infinite);
+    };
+    struct cable_channel_depth
+    {
+        static constexpr Spec spec =
+            Spec("d_\\kappa", "m", "depth of the space for cables behind the trays", "R2.6").positive();
+    };
+    struct cable_diameter
+    { static constexpr Spec spec = Spec("\\delta_\\kappa", "m", "outer diameter of a cable", "R2.6").positive(); };
+    struct bend_radius_ratio
+    {
+        static constexpr Spec spec =
+            Spec("r_\\kappa/\\delta_\\kappa", "1", "bend radius of a cable in its diameters", "R2.6").range(0);
+    };
+    struct cable_packing
+    {
+        // Round cables in hexagonal order fill 0.907 of a cross-section, in square order 0.785.
+        static constexpr Spec spec =
+            Spec("\\phi_\\kappa", "1", "share of the cable space's cross-section filled by cables", "geometry")
+                .positive(1)
+                .by_default(0.785);
+    };
+    struct cable_directions
+    {
+        static constexpr Spec spec =
+            Spec("n_\\kappa", "1", "sides from which cables reach the switches of a rack", "R2.6")
+                .range(1)
+                .by_default(2);
+    };
     struct cable_limit
     {
         static constexpr Spec spec =
-            Spec(
-                "\\kappa_\\mathrm{max}",
-                "1",
-                "cables that connectors and bend radius leave room for in a rack",
-                "R2.6")
+            Spec("\\kappa_\\mathrm{max}", "1", "cables with room in a rack, by space and bend radius", "R2.6")
                 .positive(infinite);
+        // A cable bends from its tray into the channel: the bend takes its radius of the depth.
+        template <class T> static constexpr T formula(
+            in<cable_channel_width, T> b,
+            in<cable_channel_depth, T> depth,
+            in<cable_diameter, T> delta,
+            in<bend_radius_ratio, T> r,
+            in<cable_packing, T> phi,
+            in<cable_directions, T> n)
+        {
+            const T clear = max(depth - r * delta, 0.0), cable = 0.78539816339744831 * delta * delta;
+            return select(b == T(infinite), T(infinite), floor(n * (phi * (b * clear) / cable)));
+        }
+    };
+    struct rack_power
+    {
+        static constexpr Spec spec =
+            Spec("w_R", "J/s", "electric power of a rack's supply, inf for no limit", "R2.6")
+                .positive(infinite)
+                .by_default(infinite);
+    };
+    struct rack_fixed_power
+    {
+        static constexpr Spec spec =
+            Spec("w_0", "J/s", "power of a rack's switches, fans and pumps, whatever its chips", "R2.6")
+                .range(0)
+                .by_default(0);
+    };
+    struct rack_power_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("w_r", "J/s/chip", "power of a rack per chip, its share of CPUs and network included", "R2.6")
+                .positive()
+                .otherwise<chip_power>();
+    };
+    struct rack_power_draw
+    {
+        static constexpr Spec spec = Spec("w_0 + w_r G_u", "J/s", "power draw of a rack at full load", "R2.6");
+        template <class T> static constexpr T formula(
+            in<rack_fixed_power, T> w_0,
+            in<rack_power_per_chip, T> w,
+            in<scale_up_domain, T> G_u)
+        { return w_0 + w * G_u; }
+    };
+    struct rack_power_utilization
+    {
+        static constexpr Spec spec = Spec("\\rho_w", "1", "power draw of a rack relative to its supply", "R2.6");
+        template <class T> static constexpr T formula(in<rack_power_draw, T> drawn, in<rack_power, T> w)
+        { return select(w == T(infinite), T(0.0), drawn / w); }
     };
     struct power_limited_domain
     {
         static constexpr Spec spec =
-            Spec("G_p", "chip", "chips that the rack's supply feeds; inf: no limit", "R2.6")
-                .positive(infinite)
+            Spec("G_p", "chip", "largest scale-up domain by the rack's power supply", "R2.6").positive(infinite);
+        template <class T> static constexpr T formula(
+            in<rack_power, T> w,
+            in<rack_fixed_power, T> w_0,
+            in<rack_power_per_chip, T> each)
+        { return select(w == T(infinite), T(infinite), max(floor((w - w_0) / each), 0.0)); }
+    };
+    // Cold plates take a share of the heat to the liquid, the rest goes to the air.
+    struct liquid_cooled_share
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda_q", "1", "share of a rack's heat removed by liquid", "R2.6").range(0, 1).by_default(0);
+    };
+    struct liquid_cooling
+    {
+        static constexpr Spec spec =
+            Spec("q_l", "J/s", "heat that a rack's liquid removes, inf for no limit", "R2.6")
+                .range(0, infinite)
                 .by_default(infinite);
+    };
+    struct air_cooling
+    {
+        static constexpr Spec spec =
+            Spec("q_a", "J/s", "heat that a rack's air removes, inf for no limit", "R2.6")
+                .range(0, infinite)
+                .by_default(infinite);
+    };
+    struct rack_cooling
+    {
+        static constexpr Spec spec =
+            Spec("q_R", "J/s", "heat removed from a rack as liquid and air share it", "R2.6").range(0, infinite);
+        template <class T> static constexpr T formula(
+            in<liquid_cooled_share, T> share,
+            in<liquid_cooling, T> liquid,
+            in<air_cooling, T> air)
+        {
+            return min(
+                select(share > T(0.0), liquid / share, T(infinite)),
+                select(share < T(1.0), air / (1.0 - share), T(infinite)));
+        }
+    };
+    struct rack_cooling_utilization
+    {
+        static constexpr Spec spec = Spec("\\rho_q", "1", "heat of a rack relative to its cooling", "R2.6");
+        template <class T> static constexpr T formula(in<rack_power_draw, T> drawn, in<rack_cooling, T> q)
+        { return select(q == T(infinite), T(0.0), drawn / q); }
     };
     struct cooling_limited_domain
     {
         static constexpr Spec spec =
-            Spec("G_q", "chip", "chips that the rack's cooling keeps up with; inf: no limit", "R2.6")
+            Spec("G_q", "chip", "largest scale-up domain by the rack's cooling", "R2.6").positive(infinite);
+        // All power becomes heat.
+        template <class T> static constexpr T formula(
+            in<rack_cooling, T> q,
+            in<rack_fixed_power, T> w_0,
+            in<rack_power_per_chip, T> each)
+        {
+            return select(
+                q == T(infinite),
+                T(infinite),
+                power_limited_domain::formula<T>(as<rack_power>(q), w_0, each));
+        }
+    };
+    struct rack_weight_limit
+    {
+        static constexpr Spec spec =
+            Spec("M_R", "kg", "weight borne by a rack and the floor below it, inf for no limit", "R2.6")
                 .positive(infinite)
                 .by_default(infinite);
+    };
+    struct rack_fixed_weight
+    {
+        static constexpr Spec spec =
+            Spec("M_0", "kg", "weight of a rack without its compute trays", "R2.6").range(0).by_default(0);
+    };
+    struct tray_weight
+    { static constexpr Spec spec = Spec("M_t", "kg", "weight of a compute tray", "R2.6").positive(); };
+    struct chips_per_tray
+    { static constexpr Spec spec = Spec("G_t'", "chip", "chips of a compute tray", "R2.6").range(1); };
+    struct rack_weight
+    {
+        static constexpr Spec spec = Spec("M", "kg", "weight of a rack with its trays", "R2.6");
+        template <class T> static constexpr T formula(
+            in<rack_fixed_weight, T> M_0,
+            in<tray_weight, T> M_t,
+            in<chips_per_tray, T> each,
+            in<scale_up_domain, T> G_u)
+        { return M_0 + M_t * ceil(G_u / each); }
+    };
+    struct rack_weight_utilization
+    {
+        static constexpr Spec spec = Spec("\\rho_M", "1", "weight of a rack relative to its limit", "R2.6");
+        template <class T> static constexpr T formula(in<rack_weight_limit, T> M_R, in<rack_weight, T> M)
+        { return select(M_R == T(infinite), T(0.0), M / M_R); }
     };
     struct weight_limited_domain
     {
         static constexpr Spec spec =
-            Spec("G_g", "chip", "chips that the rack and the floor carry; inf: no limit", "R2.6")
-                .positive(infinite)
-                .by_default(infinite);
+            Spec("G_g", "chip", "largest scale-up domain by weight, in whole trays", "R2.6").positive(infinite);
+        template <class T> static constexpr T formula(
+            in<rack_weight_limit, T> M_R,
+            in<rack_fixed_weight, T> M_0,
+            in<tray_weight, T> M_t,
+            in<chips_per_tray, T> each)
+        { return select(M_R == T(infinite), T(infinite), max(floor((M_R - M_0) / M_t), 0.0) * each); }
     };
     struct rack_cables
     {
@@ -186,9 +353,31 @@ namespace roofslate::quantities
         hbm_bandwidth_growth,
         domain_bandwidth_growth,
         cables_per_chip,
+        cable_channel_width,
+        cable_channel_depth,
+        cable_diameter,
+        bend_radius_ratio,
+        cable_packing,
+        cable_directions,
         cable_limit,
+        rack_power,
+        rack_fixed_power,
+        rack_power_per_chip,
+        rack_power_draw,
+        rack_power_utilization,
         power_limited_domain,
+        liquid_cooled_share,
+        liquid_cooling,
+        air_cooling,
+        rack_cooling,
+        rack_cooling_utilization,
         cooling_limited_domain,
+        rack_weight_limit,
+        rack_fixed_weight,
+        tray_weight,
+        chips_per_tray,
+        rack_weight,
+        rack_weight_utilization,
         weight_limited_domain,
         rack_cables,
         cable_density,

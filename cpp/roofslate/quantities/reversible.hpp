@@ -23,6 +23,32 @@ namespace roofslate::quantities
             in<backward_flops_per_parameter, T> four)
         { return two + four; }
     };
+    struct trained_weights
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\tau_T",
+                "1",
+                "weights changed by training (all, LoRA adapters on frozen weights)",
+                "LoRA, arXiv 2106.09685")
+                .one_of("all", "adapters")
+                .by_default(0);
+    };
+    struct base_flops_per_parameter
+    {
+        // A frozen weight passes its gradient on and gets none.
+        static constexpr Spec spec = Spec(
+            "c_b",
+            "FLOP/parameter/token",
+            "training FLOPs per base-model weight and token, frozen or trained",
+            "LoRA, arXiv 2106.09685");
+        template <class T> static constexpr T formula(
+            in<trained_weights, T> trained,
+            in<training_flops_per_parameter, T> six,
+            in<flops_per_parameter_token, T> two,
+            in<backward_flops_per_parameter, T> four)
+        { return choose(trained, six, two + four / 2.0); }
+    };
     struct sequence_length
     {
         static constexpr Spec spec =
@@ -122,13 +148,15 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<repeated_forward, T> again,
             in<flops_per_parameter_token, T> two,
-            in<training_flops_per_parameter, T> six)
+            in<base_flops_per_parameter, T> six)
         { return 1.0 + again * (two / six); }
     };
 
     using reversible = list<
         backward_flops_per_parameter,
         training_flops_per_parameter,
+        trained_weights,
+        base_flops_per_parameter,
         sequence_length,
         global_batch_size,
         tokens_per_step,

@@ -298,12 +298,22 @@ namespace roofslate::quantities
             in<windowed_kv_share, T> share,
             in<attention_window, T> w,
             in<index_bytes_per_token, T> q_i,
-            in<recurrent_state_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0,
+            in<cache_allocation, T> which,
+            in<in_flight_tokens, T> ahead,
+            in<padded_block_size, T> b,
+            in<global_page_padding, T> of_global,
+            in<windowed_page_padding, T> of_windowed,
+            in<reserved_state_bytes, T> S_p)
         {
-            return select(
+            const T exact = select(
                 stores_all_alike<T>(share, q_i, S_0),
                 bytes / (q * k),
                 context_storing<T>(bytes, q, k, share, w, q_i, S_0));
+            return choose(
+                which,
+                exact,
+                context_in_pages<T>(bytes, q, k, share, w, ahead, b, of_global, of_windowed, q_i, S_p));
         }
     };
     struct full_memory_utilization

@@ -113,6 +113,19 @@ namespace roofslate::quantities
         using partials = list<by_time, by_cv>;
         static constexpr Dimension dimension(const Dimension& t, const Dimension& cv) { return t * cv; }
 
+        // The deviate ln t / s + s / 2 rises with t. With s it does so below t = 1, else it falls to s^2 = 2 ln t
+        // first.
+        template <class T> static Limits<T> enclosure(const Limits<T>& t, const Limits<T>& cv)
+        {
+            const T zero(0.0), one(1.0);
+            const auto least = [&](const T& at) {
+                const T turn = sqrt(max(at * at - one, zero));
+                return routine<lognormal_share>(at, min(max(turn, cv.low), cv.high));
+            };
+            const T low = least(t.low) * T(1 - 1e-12), well_below = least(t.low * T(0.999));
+            const T high = max(routine<lognormal_share>(t.high, cv.low), routine<lognormal_share>(t.high, cv.high));
+            return {select(well_below < one, low, one), high};
+        }
         static double value(double t, double cv)
         {
             if (!(cv >= 0) || t != t)

@@ -13,15 +13,40 @@ namespace roofslate::quantities
 
     // --- compute it again ---
 
+    struct recompute_attention_flops
+    {
+        static constexpr Spec spec =
+            Spec("f_{ar}", "FLOP/token", "attention FLOPs per recomputed token, causal mean", "R6.8, R6.11");
+        template <class T>
+        static constexpr T formula(
+            in<flops_per_head_element, T> two_a,
+            in<attention_heads, T> n_h,
+            in<head_size, T> d_h,
+            in<latent_rotary_size, T> d_r,
+            in<context_length, T> L,
+            in<global_attention_layers, T> n_g,
+            in<selected_tokens, T> K,
+            in<windowed_attention_layers, T> n_w,
+            in<windowed_tokens, T> seen)
+        {
+            const T unwindowed = n_g * causal_mean<T>(L, min(L, K));
+            const T windowed = causal_mean<T>(L, seen);
+            const T forward = attention_of_sequence<T>(T(1.0), two_a, n_h, d_h, d_r, unwindowed, n_w, windowed);
+            return select(L == T(0.0), T(0.0), forward);  // an empty context has no mean
+        }
+    };
     struct recompute_chip_time
     {
         static constexpr Spec spec =
-            Spec("2 N_a/F", "chip*s/token", "chips times the time for which they compute the cache of a token", "R6.8");
+            Spec("t_r", "chip*s/token", "chip time to recompute the KV cache of a token", "R6.8");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return f / (F * eta); }
+            in<compute_efficiency, T> eta,
+            in<arithmetic, T> counted,
+            in<recompute_attention_flops, T> f_a,
+            in<attention_product_flops, T> F_a)
+        { return choose(counted, f / (F * eta), f / (F * eta) + f_a / (F_a * eta)); }
     };
     struct recompute_cost
     {
@@ -81,8 +106,11 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("d_i", "USD/s", "price of a device of the tier for a second", "R6.8").range(0);
-        template <class T> static constexpr T formula(in<tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return capital_cost_rate::formula<T>(as<replica_capital_cost>(K), T_K); }
+        template <class T> static constexpr T formula(
+            in<tier_purchase_price, T> K,
+            in<depreciation_time, T> T_K,
+            in<annuity_factor, T> a)
+        { return capital_cost_rate::formula<T>(as<replica_capital_cost>(K), T_K, a); }
     };
     struct tier_drain_time
     {
@@ -189,8 +217,11 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("d_j", "USD/s", "price of a device of the slower tier for a second", "R6.9").range(0);
-        template <class T> static constexpr T formula(in<slower_tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return tier_price::formula<T>(as<tier_purchase_price>(K), T_K); }
+        template <class T> static constexpr T formula(
+            in<slower_tier_purchase_price, T> K,
+            in<depreciation_time, T> T_K,
+            in<annuity_factor, T> a)
+        { return tier_price::formula<T>(as<tier_purchase_price>(K), T_K, a); }
     };
     struct slower_tier_rent
     {
@@ -220,6 +251,7 @@ namespace roofslate::quantities
 
     using storage = list<
         hold_time,
+        recompute_attention_flops,
         recompute_chip_time,
         recompute_cost,
         hbm_rent,

@@ -1,6 +1,6 @@
 // Chapter 5: what pretraining, reinforcement learning and inference compute, and how many tokens each should see.
 #pragma once
-#include "roofslate/quantities/training_run.hpp"
+#include "roofslate/quantities/training_failures.hpp"
 #include <cfloat>
 #include <limits>
 
@@ -223,12 +223,93 @@ namespace roofslate::quantities
                 .otherwise<balanced_rl_tokens>();
     };
 
+    // --- how many tokens a large batch asks for more: McCandlish et al., arXiv 1812.06162, and Zhang et al., arXiv
+    // 2410.21676, whose critical batch grows with the tokens of a run ---
+
+    struct critical_batch_coefficient
+    {
+        static constexpr Spec spec =
+            Spec(
+                "B_1",
+                "token",
+                "coefficient of the critical-batch power law (inf, no limit)",
+                "Zhang et al. 2024, arXiv 2410.21676")
+                .positive(infinite)
+                .by_default(infinite);
+    };
+    struct critical_batch_exponent
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\kappa_B",
+                "1",
+                "power of the pretraining tokens with which the critical batch grows",
+                "Zhang et al. 2024, arXiv 2410.21676")
+                .range(0)
+                .by_default(0.47);
+    };
+    struct critical_batch_overhead
+    {
+        // 1 where the batch is the noise scale of gradients; Zhang et al. define it by a fifth more.
+        static constexpr Spec spec =
+            Spec("o_B", "1", "share of extra tokens at the critical batch size", "arXiv 1812.06162; 2410.21676")
+                .range(0)
+                .by_default(1);
+    };
+    struct critical_batch_tokens
+    {
+        static constexpr Spec spec =
+            Spec(
+                "B_c",
+                "token",
+                "critical batch size of a run (inf, no limit)",
+                "McCandlish et al. 2018, arXiv 1812.06162")
+                .positive(infinite);
+        template <class T> static constexpr T formula(
+            in<critical_batch_coefficient, T> B_1,
+            in<critical_batch_exponent, T> kappa,
+            in<pretraining_tokens, T> D)
+        { return select(B_1 == T(infinite), T(infinite), B_1 * pow(count(D), kappa)); }
+    };
+    struct large_batch_factor
+    {
+        static constexpr Spec spec = Spec(
+            "f_B",
+            "1",
+            "tokens to a loss relative to small batches, by the critical batch",
+            "McCandlish et al. 2018, arXiv 1812.06162");
+        template <class T> static constexpr T formula(
+            in<critical_batch_tokens, T> B_c,
+            in<tokens_per_step, T> B,
+            in<critical_batch_overhead, T> o)
+        { return select(B_c == T(infinite), T(1.0), 1.0 + o * (B / B_c)); }
+    };
+    struct processed_pretraining_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_B", "token", "processed tokens of a run, extra ones of a large batch included", "arXiv 1812.06162");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<large_batch_factor, T> f)
+        { return D * f; }
+    };
+    struct fewest_pretraining_steps
+    {
+        static constexpr Spec spec =
+            Spec("S_{min}", "1", "steps to a loss with batches of any size", "arXiv 1812.06162");
+        template <class T> static constexpr T formula(
+            in<pretraining_tokens, T> D,
+            in<critical_batch_overhead, T> o,
+            in<critical_batch_tokens, T> B_c)
+        { return D * (o / B_c); }
+    };
+
     // --- the three buckets; decoding counts as the training that its chips could have done ---
 
     struct pretraining_flops
     {
         static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "arithmetic of pretraining", "R5.1").positive();
-        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<training_flops_per_token, T> f)
+        template <class T> static constexpr T formula(
+            in<processed_pretraining_tokens, T> D,
+            in<training_flops_per_token, T> f)
         { return D * f; }
     };
     struct rl_flops
@@ -381,7 +462,9 @@ namespace roofslate::quantities
     struct pretraining_steps
     {
         static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of pretraining", "R5.1");
-        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<tokens_per_step, T> tokens)
+        template <class T> static constexpr T formula(
+            in<processed_pretraining_tokens, T> D,
+            in<tokens_per_step, T> tokens)
         { return D / tokens; }
     };
     struct spent_chip_time
@@ -962,6 +1045,13 @@ namespace roofslate::quantities
         pretraining_tokens,
         balanced_rl_tokens,
         rl_tokens,
+        critical_batch_coefficient,
+        critical_batch_exponent,
+        critical_batch_overhead,
+        critical_batch_tokens,
+        large_batch_factor,
+        processed_pretraining_tokens,
+        fewest_pretraining_steps,
         pretraining_flops,
         rl_flops,
         inference_flops,

@@ -103,7 +103,7 @@ namespace roofslate::quantities
     };
     // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
     template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
-    { return choose(mask, m * (1.0 - m / L / 2.0), m); }
+    { return choose(mask, causal_mean<T>(L, m), m); }
     struct attention_training_flops
     {
         static constexpr Spec spec = Spec(
@@ -127,8 +127,9 @@ namespace roofslate::quantities
             in<windowed_attention_layers, T> n_w,
             in<attention_window, T> w)
         {
-            return six / two * (two_a * (n_h * (2.0 * d_h - d_r)))
-                * ((n_g + n_p) * tokens_met<T>(mask, L, min(L, K)) + n_w * tokens_met<T>(mask, L, min(L, w)));
+            const T unwindowed = (n_g + n_p) * tokens_met<T>(mask, L, min(L, K));
+            const T windowed = tokens_met<T>(mask, L, min(L, w));
+            return attention_of_sequence<T>(six / two, two_a, n_h, d_h, d_r, unwindowed, n_w, windowed);
         }
     };
     struct matrix_training_flops
@@ -136,10 +137,16 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("6 (N_a + N_p)", "FLOP/token", "arithmetic of a token with the weights, forward and backward", "R5.1");
         template <class T> static constexpr T formula(
-            in<training_flops_per_parameter, T> six,
+            in<base_flops_per_parameter, T> c_b,
             in<active_parameters, T> N_a,
-            in<multi_token_prediction_parameters, T> N_p)
-        { return six * (N_a + N_p); }
+            in<multi_token_prediction_parameters, T> N_p,
+            in<trained_weights, T> trained,
+            in<training_flops_per_parameter, T> six,
+            in<adapter_parameters, T> N_L)
+        {
+            const T base = c_b * (N_a + N_p);
+            return choose(trained, base, base + six * N_L);
+        }
     };
     struct training_flops_per_token
     {
@@ -185,10 +192,10 @@ namespace roofslate::quantities
             "arithmetic of a token with its routed experts, what is computed again included",
             "R7.3");
         template <class T> static constexpr T formula(
-            in<training_flops_per_parameter, T> six,
+            in<base_flops_per_parameter, T> c_b,
             in<active_routed_parameters, T> N_k,
             in<recomputation_factor, T> again)
-        { return six * N_k * again; }
+        { return c_b * N_k * again; }
     };
     struct executed_attention_flops
     {
@@ -299,7 +306,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<chips, T> G,
-            in<training_flops_per_parameter, T> six,
+            in<base_flops_per_parameter, T> c_b,
             in<output_head_parameters, T> N_h,
             in<multi_token_prediction_layers, T> n_p,
             in<recomputation_factor, T> again,
@@ -307,7 +314,7 @@ namespace roofslate::quantities
             in<training_peak_flops, T> F,
             in<peak_flops_bf16, T> F_16,
             in<compute_efficiency, T> eta)
-        { return tokens * (six * N_h * ((1.0 + n_p) * again) / (choose(f, F, F_16) * eta) / G); }
+        { return tokens * (c_b * N_h * ((1.0 + n_p) * again) / (choose(f, F, F_16) * eta) / G); }
     };
     struct training_compute_time
     {
@@ -415,9 +422,12 @@ namespace roofslate::quantities
             in<collective_bytes_per_element, T> w,
             in<repeated_forward, T> again,
             in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
+            in<tensor_link_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
-        { return tokens / G_1 * (n * d * w) * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, u, u_o)); }
+        {
+            return tokens / G_1 * (n * d * w)
+                * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, as<scale_up_bandwidth>(u), u_o));
+        }
     };
     struct training_all_to_all_time
     {
@@ -439,12 +449,77 @@ namespace roofslate::quantities
             in<experts_per_token, T> k,
             in<expert_parallel, T> G_e,
             in<hierarchical_leaving_copies, T> R_o,
+            in<scale_up_topology, T> which,
+            in<mean_hops, T> hops,
+            in<link_imbalance, T> uneven,
             in<expert_imbalance, T> mu,
             in<scale_up_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
         {
-            return tokens / count(G_P) * (n_e / P * d * w)
-                * (2.0 * (2.0 + again) * mu * max(k * (1.0 - 1.0 / count(G_e)) / u, R_o / u_o));
+            const T sent = k * choose(which, 1.0 - 1.0 / count(G_e), T(1.0)) * (hops * uneven);
+            return tokens / count(G_P) * (n_e / P * d * w) * (2.0 * (2.0 + again) * mu * max(sent / u, R_o / u_o));
+        }
+    };
+    // Copies that stand `apart` chips from one another: how many a domain has room for.
+    template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& apart)
+    { return domain / min(apart, domain); }
+    struct dense_copy_link_bandwidth
+    {
+        static constexpr Spec spec = Spec(
+            "u_{g1}",
+            "byte/s/chip",
+            "all-reduce link bandwidth among copies of dense weights",
+            "JAX scaling book, chapter on sharding");
+        template <class T> static constexpr T formula(
+            in<scale_up_topology, T> which,
+            in<scale_up_bandwidth, T> u,
+            in<dense_weight_copies, T> G_1,
+            in<tensor_parallel, T> G_t,
+            in<chips_per_stage, T> G_P,
+            in<scale_up_domain, T> G_u,
+            in<torus_dimensions, T> d,
+            in<torus_length, T> x,
+            in<torus_width, T> y,
+            in<torus_height, T> z,
+            in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
+            in<dragonfly_group, T> A,
+            in<dragonfly_board, T> a,
+            in<group_links, T> l_A,
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_1), count(G_t), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
+    };
+    struct context_collective_time
+    {
+        // Keys and values of all parts of a sequence are gathered forward and backward, their gradients added up.
+        static constexpr Spec spec =
+            Spec("t_{kT}", "s", "key-value exchange time per step with context parallelism", "arXiv 2407.21783");
+        template <class T>
+        static constexpr T formula(
+            in<context_parallel, T> G_c,
+            in<tokens_per_step, T> tokens,
+            in<data_parallel, T> G_r,
+            in<layers_per_stage, T> n,
+            in<kv_heads, T> n_kv,
+            in<head_size, T> d_h,
+            in<kv_latent_size, T> d_c,
+            in<latent_rotary_size, T> d_r,
+            in<collective_bytes_per_element, T> w,
+            in<repeated_forward, T> again,
+            in<tensor_parallel, T> G_t,
+            in<scale_up_domain, T> G_u,
+            in<dense_copy_link_bandwidth, T> u_1,
+            in<scale_out_bandwidth, T> u_o)
+        {
+            const T width = select(d_c > T(0.0), d_c + d_r, 2.0 * n_kv * d_h / min(count(G_t), T(n_kv)));
+            // twice a gathering; the parts are neighbors among the copies of dense weights
+            const T all_reduce =
+                all_reduce_time<T>(G_c, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o);
+            return select(G_c == T(1.0), T(0.0), tokens / G_r * (n * width * w) * ((1.5 + again / 2.0) * all_reduce));
         }
     };
     // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, those
@@ -505,6 +580,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<layout, T> l,
             in<tensor_collective_time, T> t_t,
+            in<context_collective_time, T> t_k,
             in<training_all_to_all_time, T> t_x,
             in<stage_hop_time, T> t_h,
             in<pipeline_schedule, T> which,
@@ -514,44 +590,9 @@ namespace roofslate::quantities
         {
             const T left = 1.0 - o_s, both = select(is<pipeline_schedule>(which, "dualpipe"), left, T(1.0)),
                     hops = select(is<pipeline_schedule>(which, "interleaved"), left, both);
-            return choose(l, T(0.0), (t_t + t_x * both + t_h * hops) * ((1.0 - o) / eta));
+            return choose(l, T(0.0), (beside(t_t, t_k) + t_x * both + t_h * hops) * ((1.0 - o) / eta));
         }
     };
-    struct output_head_place
-    {
-        static constexpr Spec spec =
-            Spec(
-                "\\pi_h",
-                "1",
-                "where the output head works: spread over all stages, or on the last one, which gets fewer layers for "
-                "it only where they do not divide evenly",
-                "arXiv:2411.05288")
-                .one_of("spread", "last_stage")
-                .by_default(0);
-    };
-    struct stage_busy_time
-    {
-        static constexpr Spec spec = Spec("t_b", "s", "time that the slowest stage works in a step", "R3.4");
-        template <class T> static constexpr T formula(
-            in<training_compute_time, T> t_c,
-            in<training_activation_time, T> t_a,
-            in<training_kernel_time, T> t_K,
-            in<stage_communication_time, T> t_u,
-            in<stage_balance, T> b,
-            in<output_head_place, T> place,
-            in<output_head_time, T> t_l,
-            in<layers_per_stage, T> n,
-            in<pipeline_stages, T> P)
-        {
-            // The last stage lacks the layers that the fullest ones have more: in their time it works with the head.
-            const T rest = t_c - t_l + (t_a + t_K + t_u);
-            const T beyond = max(P * (t_l - rest * ((ceil(n) - n) / n)), T(0.0));
-            return choose(place, (t_c + (t_a + t_K + t_u)) / b, rest / b + beyond);
-        }
-    };
-
-    // --- weights, gradients and optimizer states ---
-
     struct training_bytes_per_weight
     {
         static constexpr Spec spec =
@@ -559,23 +600,16 @@ namespace roofslate::quantities
                 .positive()
                 .by_default(2);
     };
-    struct gradient_bytes_per_weight
-    {
-        static constexpr Spec spec =
-            Spec("w_g", "byte/parameter", "bytes of the gradient of a weight", "arXiv:2104.04473")
-                .range(0)
-                .by_default(4);
-    };
-    struct optimizer_bytes_per_weight
+    struct frozen_bytes_per_weight
     {
         static constexpr Spec spec =
             Spec(
-                "w_o",
+                "w_f",
                 "byte/parameter",
-                "bytes that the optimizer keeps for a weight: a copy and two moments in four bytes each",
-                "arXiv:2104.04473")
-                .range(0)
-                .by_default(12);
+                "stored bytes per frozen weight (NF4 of QLoRA, 0.516)",
+                "QLoRA, arXiv 2305.14314")
+                .positive()
+                .otherwise<training_bytes_per_weight>();
     };
     struct active_dense_parameters_per_chip
     {
@@ -606,6 +640,126 @@ namespace roofslate::quantities
             in<layers_per_stage, T> n)
         { return (N_t - N_d) / (P * G_e) * (ceil(n) / n); }
     };
+    struct dequantization_time
+    {
+        // A kernel reads the stored form and writes the one to multiply with.
+        static constexpr Spec spec =
+            Spec("t_{qT}", "s", "time of a step to expand frozen weights before products", "QLoRA, arXiv 2305.14314");
+        template <class T>
+        static constexpr T formula(
+            in<trained_weights, T> trained,
+            in<frozen_bytes_per_weight, T> w_f,
+            in<training_bytes_per_weight, T> w,
+            in<microbatches, T> n,
+            in<repeated_forward, T> again,
+            in<active_dense_parameters_per_chip, T> N_c,
+            in<routed_parameters_per_chip, T> N_k,
+            in<hbm_bandwidth, T> m,
+            in<bandwidth_efficiency, T> eta)
+        {
+            const T once = (N_c + N_k) * (w_f + w) / (m * eta);
+            return choose(trained, T(0.0), select(w_f == w, T(0.0), n * (2.0 + again) * once));
+        }
+    };
+    struct output_head_place
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\pi_h",
+                "1",
+                "where the output head works: spread over all stages, or on the last one, which gets fewer layers for "
+                "it only where they do not divide evenly",
+                "arXiv:2411.05288")
+                .one_of("spread", "last_stage")
+                .by_default(0);
+    };
+    struct stage_busy_time
+    {
+        static constexpr Spec spec = Spec("t_b", "s", "time that the slowest stage works in a step", "R3.4");
+        template <class T> static constexpr T formula(
+            in<training_compute_time, T> t_c,
+            in<training_activation_time, T> t_a,
+            in<training_kernel_time, T> t_K,
+            in<dequantization_time, T> t_q,
+            in<stage_communication_time, T> t_u,
+            in<stage_balance, T> b,
+            in<output_head_place, T> place,
+            in<output_head_time, T> t_l,
+            in<layers_per_stage, T> n,
+            in<pipeline_stages, T> P)
+        {
+            // The last stage lacks the layers that the fullest ones have more: in their time it works with the head.
+            const T around = t_a + beside(t_K, t_q) + t_u, rest = t_c - t_l + around;
+            const T beyond = max(P * (t_l - rest * ((ceil(n) - n) / n)), T(0.0));
+            return choose(place, (t_c + around) / b, rest / b + beyond);
+        }
+    };
+
+    // --- weights, gradients and optimizer states ---
+
+    struct gradient_bytes_per_weight
+    {
+        static constexpr Spec spec =
+            Spec("w_g", "byte/parameter", "bytes of the gradient of a weight", "arXiv:2104.04473")
+                .range(0)
+                .by_default(4);
+    };
+    struct optimizer_bytes_per_weight
+    {
+        static constexpr Spec spec =
+            Spec(
+                "w_o",
+                "byte/parameter",
+                "bytes that the optimizer keeps for a weight: a copy and two moments in four bytes each",
+                "arXiv:2104.04473")
+                .range(0)
+                .by_default(12);
+    };
+    struct trained_dense_parameters_per_chip
+    {
+        static constexpr Spec spec = Spec(
+            "N_{Td}",
+            "parameter/chip",
+            "trained weights per chip of the fullest stage, routed experts excluded",
+            "LoRA, arXiv 2106.09685");
+        template <class T> static constexpr T formula(
+            in<trained_weights, T> trained,
+            in<active_dense_parameters_per_chip, T> N_c,
+            in<adapter_parameters, T> N_L,
+            in<pipeline_stages, T> P,
+            in<tensor_parallel, T> G_t,
+            in<layers_per_stage, T> n)
+        { return choose(trained, N_c, N_L / (P * G_t) * (ceil(n) / n)); }
+    };
+    struct trained_routed_parameters_per_chip
+    {
+        static constexpr Spec spec = Spec(
+            "N_{Tk}",
+            "parameter/chip",
+            "trained routed-expert weights per chip of the fullest stage",
+            "LoRA, arXiv 2106.09685");
+        template <class T> static constexpr T formula(
+            in<trained_weights, T> trained,
+            in<routed_parameters_per_chip, T> N_k)
+        { return choose(trained, N_k, T(0.0)); }
+    };
+    struct frozen_bytes_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("S_f", "byte/chip", "frozen weights on a chip of the fullest stage", "LoRA, arXiv 2106.09685");
+        template <class T> static constexpr T formula(
+            in<trained_weights, T> trained,
+            in<sharded_state, T> z,
+            in<frozen_bytes_per_weight, T> w_f,
+            in<active_dense_parameters_per_chip, T> N_c,
+            in<dense_weight_copies, T> G_1,
+            in<routed_parameters_per_chip, T> N_k,
+            in<routed_copies, T> G_2)
+        {
+            const T shared = N_c / G_1 + N_k / G_2;
+            return choose(trained, T(0.0), w_f * select(is<sharded_state>(z, "weights"), shared, N_c + N_k));
+        }
+    };
     // Copies of its weights and gradients that a chip keeps: DualPipe has two stages on each (arXiv:2412.19437).
     template <class T> constexpr auto weight_copies(in<pipeline_schedule, T> which, in<pipeline_stages, T> P)
     { return select(is<pipeline_schedule>(which, "dualpipe"), min(P, 2.0), T(1.0)); }
@@ -615,9 +769,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<sharded_state, T> z,
             in<optimizer_bytes_per_weight, T> w,
-            in<active_dense_parameters_per_chip, T> N_c,
+            in<trained_dense_parameters_per_chip, T> N_c,
             in<dense_weight_copies, T> G_1,
-            in<routed_parameters_per_chip, T> N_k,
+            in<trained_routed_parameters_per_chip, T> N_k,
             in<routed_copies, T> G_2)
         { return w * select(is<sharded_state>(z, "none"), N_c + N_k, N_c / G_1 + N_k / G_2); }
     };
@@ -631,21 +785,48 @@ namespace roofslate::quantities
             in<gradient_bytes_per_weight, T> g,
             in<pipeline_schedule, T> which,
             in<pipeline_stages, T> P,
-            in<active_dense_parameters_per_chip, T> N_c,
+            in<trained_dense_parameters_per_chip, T> N_c,
             in<dense_weight_copies, T> G_1,
-            in<routed_parameters_per_chip, T> N_k,
+            in<trained_routed_parameters_per_chip, T> N_k,
             in<routed_copies, T> G_2,
-            in<optimizer_state_bytes, T> O)
+            in<optimizer_state_bytes, T> O,
+            in<frozen_bytes_per_chip, T> S_f)
         {
             const T whole = N_c + N_k, shared = N_c / G_1 + N_k / G_2;
-            return weight_copies<T>(which, P)
-                * choose(z, (w + g) * whole, (w + g) * whole, w * whole + g * shared, (w + g) * shared)
-                + O;
+            const T changed = choose(z, (w + g) * whole, (w + g) * whole, w * whole + g * shared, (w + g) * shared);
+            return weight_copies<T>(which, P) * beside(changed, S_f) + O;
         }
     };
-    // Copies that stand `apart` chips from one another: how many a domain has room for.
-    template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& apart)
-    { return domain / min(apart, domain); }
+    struct routed_copy_link_bandwidth
+    {
+        static constexpr Spec spec = Spec(
+            "u_{g2}",
+            "byte/s/chip",
+            "all-reduce link bandwidth among copies of routed experts",
+            "JAX scaling book, chapter on sharding");
+        template <class T> static constexpr T formula(
+            in<scale_up_topology, T> which,
+            in<scale_up_bandwidth, T> u,
+            in<routed_copies, T> G_2,
+            in<expert_parallel, T> G_e,
+            in<chips_per_stage, T> G_P,
+            in<scale_up_domain, T> G_u,
+            in<torus_dimensions, T> d,
+            in<torus_length, T> x,
+            in<torus_width, T> y,
+            in<torus_height, T> z,
+            in<torus_wiring, T> wiring,
+            in<other_groups, T> g,
+            in<dragonfly_group, T> A,
+            in<dragonfly_board, T> a,
+            in<group_links, T> l_A,
+            in<global_links, T> l_o,
+            in<dragonfly_links, T> l)
+        {
+            return sum_bandwidth<
+                T>(which, u, count(G_2), count(G_e), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+        }
+    };
     struct gradient_collective_time
     {
         static constexpr Spec spec = Spec(
@@ -661,19 +842,26 @@ namespace roofslate::quantities
             in<training_bytes_per_weight, T> w,
             in<gradient_bytes_per_weight, T> g,
             in<microbatches, T> n,
-            in<active_dense_parameters_per_chip, T> N_c,
-            in<routed_parameters_per_chip, T> N_k,
+            in<trained_dense_parameters_per_chip, T> N_c,
+            in<trained_routed_parameters_per_chip, T> N_k,
+            in<trained_weights, T> trained,
+            in<frozen_bytes_per_weight, T> w_f,
+            in<active_dense_parameters_per_chip, T> N_d,
+            in<routed_parameters_per_chip, T> N_r,
             in<dense_weight_copies, T> G_1,
             in<routed_copies, T> G_2,
             in<tensor_parallel, T> G_t,
-            in<expert_parallel, T> G_e,
+            in<exchange_chips, T> G_x,
             in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
+            in<dense_copy_link_bandwidth, T> u_1,
+            in<routed_copy_link_bandwidth, T> u_2,
             in<scale_out_bandwidth, T> u_o)
         {
-            const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), u, u_o),
-                    routed = all_reduce_time<T>(G_2, copies_in_domain<T>(G_u, G_e), u, u_o);
-            return choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
+            const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o),
+                    routed = all_reduce_time<T>(G_2, T(G_u / G_x), as<scale_up_bandwidth>(u_2), u_o);
+            const T changed = choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
+            const T fetched = n * w_f * (N_d * common + N_r * routed); // forward and backward, half an all-reduce each
+            return choose(trained, changed, select(is<sharded_state>(z, "weights"), changed + fetched, changed));
         }
     };
     struct gradient_overlap
@@ -927,20 +1115,6 @@ namespace roofslate::quantities
         { return select(used <= h, T(1.0), T(0.0)); }
     };
 
-    // --- the run ---
-
-    struct training_goodput
-    {
-        static constexpr Spec spec =
-            Spec(
-                "\\eta_g",
-                "1",
-                "share of a run's time in which steps advance: failures, restarts and checkpoints take the rest",
-                "definition")
-                .positive(1)
-                .by_default(1);
-    };
-
     using training_run = list<
         dense_weight_copies,
         data_parallel,
@@ -972,19 +1146,27 @@ namespace roofslate::quantities
         training_kernel_time,
         tensor_collective_time,
         training_all_to_all_time,
+        dense_copy_link_bandwidth,
+        context_collective_time,
         stage_hop_time,
         link_overlap,
         schedule_overlap,
         stage_communication_time,
-        output_head_place,
-        stage_busy_time,
         training_bytes_per_weight,
-        gradient_bytes_per_weight,
-        optimizer_bytes_per_weight,
+        frozen_bytes_per_weight,
         active_dense_parameters_per_chip,
         routed_parameters_per_chip,
+        dequantization_time,
+        output_head_place,
+        stage_busy_time,
+        gradient_bytes_per_weight,
+        optimizer_bytes_per_weight,
+        trained_dense_parameters_per_chip,
+        trained_routed_parameters_per_chip,
+        frozen_bytes_per_chip,
         optimizer_state_bytes,
         training_state_bytes,
+        routed_copy_link_bandwidth,
         gradient_collective_time,
         gradient_overlap,
         optimizer_transfers,
@@ -1003,6 +1185,5 @@ namespace roofslate::quantities
         layer_activation_bytes,
         training_activation_bytes,
         training_memory,
-        training_memory_fits,
-        training_goodput>;
+        training_memory_fits>;
 }

@@ -4,36 +4,16 @@
 
 namespace roofslate::quantities
 {
-    // --- formats: the weights outside of the routed experts may have one of their own ---
-
-    struct dense_format
+    struct dense_peak_flops
     {
         static constexpr Spec spec =
             Spec(
-                "f_d",
-                "1",
-                "format of the weights outside of the routed experts: the same as theirs, or one of its own",
-                "definition")
-                .one_of("same", "bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4")
-                .by_default(0);
-    };
-    struct dense_bytes_per_weight
-    {
-        static constexpr Spec spec =
-            Spec("w_d", "byte/parameter", "bytes of a weight outside of the routed experts", "definition");
-        template <class T> static constexpr T formula(
-            in<dense_format, T> f,
-            in<bytes_per_weight, T> w,
-            in<bytes_per_weight_bit, T> eighth)
-        { return select(is<dense_format>(f, "same"), w, bits_of<T>(f, 1) * eighth); }
-    };
-    struct dense_peak_flops
-    {
-        static constexpr Spec spec = Spec(
-            "F_d",
-            "FLOP/s/chip",
-            "dense peak arithmetic of a chip in the format of the weights outside of the routed experts",
-            "R1.8");
+                "F_d",
+                "FLOP/s/chip",
+                "dense peak arithmetic of a chip in the format of the weights outside of the routed experts",
+                "R1.8")
+                .replaced_by_where<peak_flops, peak_flops>() // one peak for all formats
+                .unless_given<peak_flops_bf16, peak_flops_fp8>();
         template <class T> static constexpr T formula(
             in<dense_format, T> f,
             in<peak_flops, T> F,
@@ -41,7 +21,7 @@ namespace roofslate::quantities
             in<peak_flops_fp8, T> F_8,
             in<peak_flops_int8, T> F_i8,
             in<peak_flops_fp4, T> F_4)
-        { return choose(f, F, F_16, F_8, F_i8, F_4, F_16, F_4); }
+        { return select(is<dense_format>(f, "same"), T(F), by_peak<T>(f, 1, F_16, F_8, F_i8, F_4)); }
     };
 
     // --- who is multiplied with what ---
@@ -221,8 +201,6 @@ namespace roofslate::quantities
     }
 
     using weights = list<
-        dense_format,
-        dense_bytes_per_weight,
         dense_peak_flops,
         active_routed_parameters,
         active_dense_parameters,

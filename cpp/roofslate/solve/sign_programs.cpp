@@ -174,7 +174,12 @@ namespace roofslate
             const auto below = [&](const Bounds& u, const Bounds& v, bool or_equal) {
                 return op(or_equal ? Op::less_equal : Op::less, u.high, v.low);
             };
-            const int separate = bounder.either(below(l, r, !equal_ && !strict), below(r, l, !equal_ && strict));
+            // an undefined side meets no condition
+            const Bounds l_number = numbers ? l : bounder.of_numbers(left),
+                         r_number = numbers ? r : bounder.of_numbers(right);
+            const int never_less = below(r_number, l_number, !equal_ && strict),
+                      less_throughout = equal_ ? below(l_number, r_number, false) : below(l, r, !strict);
+            const int separate = bounder.either(never_less, less_throughout);
             const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
             const auto is_fixed = [&](const Bounds& u) { return op(Op::equal, u.low, u.high); };
             const int same =

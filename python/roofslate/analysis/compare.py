@@ -21,12 +21,13 @@ from roofslate.display.html import columns
 from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.value import value
-from roofslate.grid.plausible import check_priced_chip
+from roofslate.grid.plausible import warn_of_other_chip
 from roofslate.grid.read import Settled, read_grid
-from roofslate.presets.lookup import PRESETS
+from roofslate.presets.lookup import PRESETS, PRICED, dated
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Quantity, ancestors, lookup
 from roofslate.registry.values import wanted_names
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,6 +227,9 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     q = lookup(name)
     if q.choices:
         raise InputTypeError(f"{name} is one of {q.range_text}: only numbers have a ratio")
+    for side, given in (("a", a), ("b", b)):
+        _check_side(side, given, shared)
+    a, b, shared = _of_their_days(a, b, shared)
     sides = [_settings(side, given, name, shared) for side, given in (("a", a), ("b", b))]
     before, after = (_end(side, q, {**shared, **settings}) for side, settings in zip("ab", sides, strict=True))
     if not 0 < after / before < math.inf:
@@ -251,16 +255,38 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     return Comparison(q, before, after, tuple(rows))
 
 
-def _settings(side: str, given: Any, output: str, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of one scenario alone: presets, words, and numbers in base units."""
+def _check_side(side: str, given: Any, shared: Mapping[str, Any]) -> None:
+    """Refuse a side that is not a scenario, or that gives a shared input."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise InputTypeError(f"scenario {side}: expected a dict of inputs by name, got {shown(given)}")
     twice = [key for key in given if key in shared]
     if twice:
         raise InputTypeError(f"scenario {side}: {twice[0]!r} is given for both scenarios as well: leave one out")
+
+
+def _of_their_days(
+    a: Mapping[str, Any], b: Mapping[str, Any], shared: dict[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]:
+    """Return the scenarios with the prices of their days.
+
+    A shared price goes into both of them, as their days may differ.
+    """
+    if not any(DAY in inputs for inputs in (a, b, shared)):
+        return a, b, shared
+    moved = {keyword: shared[keyword] for keyword in (*PRICED, DAY) if keyword in shared}
+    priced = []
+    for side, given in (("a", a), ("b", b)):
+        with _named(side):
+            inputs = {**moved, **given}
+            priced.append(dated(inputs) if DAY in inputs else inputs)
+    return priced[0], priced[1], {keyword: x for keyword, x in shared.items() if keyword not in moved}
+
+
+def _settings(side: str, given: Mapping[str, Any], output: str, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs of one scenario alone: presets, words, and numbers in base units."""
     with _named(side):
         grid = read_grid(Settled({**shared, **given}), [output])
-        check_priced_chip(grid)
+        warn_of_other_chip(grid, f"scenario {side}: ")
         if grid.sizes:
             raise AxisError(f"{next(iter(grid.sizes))!r} is an axis, and rs.compare explains one ratio")
     settings: dict[str, Any] = {}

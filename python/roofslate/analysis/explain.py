@@ -368,6 +368,8 @@ def explain(
     text = ", calibration ".join(said.values())
     if grid.layout:
         text = f"{text}; layout {grid.layout}" if text else f"layout {grid.layout}"
+    if grid.dequantized:
+        text = f"{text}; {grid.dequantized}" if text else grid.dequantized
     return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band, text)
 
 

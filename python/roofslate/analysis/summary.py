@@ -73,7 +73,7 @@ _TRAINING_LOAD = {
 _SERVING_LOAD = {"concurrency", "batch_size", "context_length", "input_tokens", "output_tokens"}
 
 _FLOOR = "floor"
-_NO_INPUTS = {"roofslate_version", "calibration", "unused", "layout"}  # attributes that are no input
+_NO_INPUTS = {"roofslate_version", "calibration", "unused", "layout", "dequantized"}  # attributes that are no input
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +88,8 @@ class Summary(Result):
         Name and date of the estimate's constants; empty where there is only the floor.
     layout : str
         The layout that a rule chose; empty where none was needed.
+    dequantized : str
+        Number formats that the chip turns into bf16 before it multiplies them; empty where there are none.
     fits : bool or None
         Whether weights and KV cache, or the state of training, fit into memory; None where that is unknown.
     missing : dict
@@ -99,6 +101,7 @@ class Summary(Result):
     scenario: dict[str, str]
     calibration: str
     layout: str
+    dequantized: str
     fits: bool | None
     missing: dict[str, str]
     assumed: tuple[str, ...]
@@ -130,6 +133,8 @@ class Summary(Result):
             notes.append(f"estimate: calibration {self.calibration}; where there is no band, none is known")
         if self.layout:
             notes.append(f"layout: {self.layout}")
+        if self.dequantized:
+            notes.append(f"formats: {self.dequantized}")
         if self.fits is not None:
             column = self._table["estimate" if self.calibration else "floor"]
             used, size = float(column.iloc[0]), float(column["hbm_capacity"])
@@ -328,6 +333,7 @@ def _assembled(
         calibration=attrs.get("calibration", "") if level else "",
         layout=attrs.get("layout", "")
         or next((str(v.attrs["layout"]) for v in result.values() if "layout" in v.attrs), ""),
+        dequantized=attrs.get("dequantized", ""),
         fits=None if math.isnan(fits) else bool(fits),
         missing=missing,
         assumed=assumed,

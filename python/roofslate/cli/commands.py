@@ -214,7 +214,7 @@ def evaluate(**given: Any) -> None:
       a word of a choice                       overlap=serial_kv
       a list makes an axis                     batch_size=1,64,512  model=DeepSeek-V3,Kimi-K2
       a range makes an axis                    batch_size=1:8192:50:log  context_length=0:128k:65
-      presets                                  model=  hardware=  prices=  loss_law=  calibration=  speculator=
+      presets                                  model=  hardware=  prices=  loss_law=  calibration=  speculator=  site=
     Commas part the items of a list: 1667 or 1_667 is one number, 1,667 two. A range has its ends as points.
     Base units are FLOP, byte, token, chip, s, USD and the like: `roofslate quantities` shows which a quantity has.
 
@@ -395,7 +395,8 @@ def catalog(**given: Any) -> None:
 
 
 @main.command(short_help="Predictions against measured runs.")
-@click.argument("table", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("table", required=False, type=click.Path(path_type=Path))
+@click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option(
     "--rows",
     "rows_file",
@@ -409,12 +410,16 @@ def validate(**given: Any) -> None:
 
     Without TABLE, every published measurement that the package carries; a bound that is broken ends with exit code 1.
     TABLE is a CSV file of measured runs, with columns model, hardware, weight_format, chips, clients, input_tokens,
-    output_tokens and time_per_output_token_s or time_to_first_token_s.
+    output_tokens and time_per_output_token_s or time_to_first_token_s. Or it is a result of a benchmark tool, or a
+    folder of such files: vLLM, SGLang, TensorRT-LLM, InferenceX, aiperf, genai-perf, GuideLLM. Each of its values is
+    printed with the floor, the estimate, the share of the roofline that was reached, and the bottleneck. NAME=VALUE
+    gives a column that the files lack.
 
     \b
     Examples
       roofslate validate
       roofslate validate runs.csv --rows predicted.csv
+      roofslate validate results/ hardware=H200 chips=8 weight_format=fp8
     """  # noqa: D301
     _do("validate", given)
 

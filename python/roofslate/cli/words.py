@@ -14,6 +14,7 @@ from roofslate._base.toml import TomlFile
 from roofslate.errors import RoofslateError, RoofslateWarning, UnknownName
 from roofslate.grid.read import read_grid, with_scenario
 from roofslate.registry.values import input_quantity, wanted_names
+from roofslate.registry.words import DAY
 from roofslate.units import geomspace, linspace
 from roofslate.units.axes import MOST_POINTS
 
@@ -34,6 +35,8 @@ _PRESET_INPUTS = (
     "api_prices",
     "speculator",
     "workload",
+    "site",
+    "engine",
 )
 
 
@@ -71,8 +74,8 @@ def units_of(words: Iterable[str]) -> dict[str, str]:
 
 
 def _quantity(name: str) -> Quantity | None:
-    """The quantity of an input; None for one that names presets. An unknown name is an error."""
-    return None if name in _PRESET_INPUTS else input_quantity(name)
+    """The quantity of an input; None for one that takes words: presets, or a day. An unknown name is an error."""
+    return None if name in (*_PRESET_INPUTS, DAY) else input_quantity(name)
 
 
 def _value(name: str, text: str) -> Any:
@@ -124,7 +127,8 @@ def _scenario_input(name: str, file: TomlFile, path: Path) -> Any:
         if isinstance(written, dict):
             raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
         value = _value(name, written) if isinstance(written, str) else written
-        read_grid({name: value})
+        if name != DAY:
+            read_grid({name: value})
     except (click.UsageError, RoofslateError) as error:
         said = error.message if isinstance(error, click.UsageError) else error
         raise type(error)(f"{path}, line {file.line([name])}: {said}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,10 @@ from roofslate.presets.lookup import PRESETS, preset_numbers
 from roofslate.registry.registry import Registry, current, kept_by_registry, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 
-__all__ = ["ARRIVALS", "CROWD", "LAYOUT", "Candidates", "octaves", "reachable"]
+__all__ = ["ARRIVALS", "CROWD", "LAYOUT", "RECIPE", "Candidates", "octaves", "reachable", "with_recipe"]
 
 
 LAYOUT = "candidate"  # the axis of layouts
@@ -35,6 +36,19 @@ CROWD = ("concurrency", "batch_size")  # who is served: where neither is given, 
 
 
 ARRIVALS = ("arrival_rate", "session_rate")  # at a rate of which replicas are searched, unless they are given
+
+
+# How a training run keeps activations, shares its state and orders its work: searched where none of it is said.
+RECIPE: Mapping[str, Any] = MappingProxyType(
+    {
+        "activation_policy": ["all", "selective", "block"],
+        "sharded_state": ["optimizer", "gradients", "weights"],
+        "pipeline_schedule": ["1f1b", "interleaved"],
+        "model_chunks": [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16],
+        "sequence_parallel": "on",
+    }
+)
+_UNSAID = "activation_policy"  # which has no default
 
 
 _DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
@@ -92,7 +106,7 @@ class Candidates:
         self.parts = self._parts(reached)
         crowd: dict[str, Any] = {}
         if given.inputs.keys().isdisjoint(ARRIVALS):
-            if "concurrency" in reached and given.inputs.keys().isdisjoint(CROWD):
+            if self._has_crowd(reached) and given.inputs.keys().isdisjoint(CROWD):
                 crowd["concurrency"] = octaves()
         elif "replicas" not in given.inputs:
             crowd["replicas"] = octaves()[: _OCTAVE * _MOST_REPLICA_OCTAVES]
@@ -114,6 +128,10 @@ class Candidates:
             reached = {**reached, "data_parallel": None}
         return dimensions_searched(reached, self.given.inputs, training=self.training)
 
+    def _has_crowd(self, reached: Mapping[str, None]) -> bool:
+        """Return True if outputs depend on concurrent requests. A training run has none."""
+        return "concurrency" in reached and not (self.training and _UNSAID in reached and "pass_time" not in reached)
+
     def _kinds(self) -> list[str]:
         """The axes whose values make kinds."""
         found = {dim for dim in self.grid.sizes if dim in PRESETS}
@@ -127,6 +145,8 @@ class Candidates:
         parts: list[npt.NDArray[np.int64]] = []
         places = []
         for place in np.ndindex(*(self.grid.sizes[dim] for dim in self.kinds)):
+            if self._is_repeated(dict(zip(self.kinds, place, strict=True))):
+                continue
             try:
                 found = self._legal_of(dict(zip(self.kinds, place, strict=True)))
             except ValueRangeError as error:
@@ -138,6 +158,14 @@ class Candidates:
             raise ValueRangeError(f"no layout is legal: {self.reasons[0][1]}")
         columns = dict(zip(self.parts, np.concatenate(parts, axis=1), strict=True))
         return columns, list(np.concatenate(places, axis=1))
+
+    def _is_repeated(self, position: Mapping[str, int]) -> bool:
+        """Return True if a kind repeats another one, with chunks that its schedule lacks."""
+        chunks, schedule = (self.grid.inputs.get(name) for name in ("model_chunks", "pipeline_schedule"))
+        if chunks is None or schedule is None or not position.get("model_chunks"):
+            return False
+        interleaved = schedule.quantity.choices.index("interleaved")
+        return bool((_at(schedule, position) != interleaved).all())
 
     def _legal_of(self, place: Mapping[str, int]) -> npt.NDArray[np.int64]:
         """The legal layouts of a kind, a row for each part that matters; one without rows where none does."""
@@ -291,6 +319,19 @@ def _legal_rows(
 def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
     """The values of an input at a kind."""
     return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
+
+
+def with_recipe(inputs: dict[str, Any], outputs: Sequence[str]) -> dict[str, Any]:
+    """Add the recipes of a training run to the inputs, if one is needed and none given."""
+    if _UNSAID in inputs or _UNSAID not in reachable(outputs, ()):
+        return inputs
+    if _UNSAID not in reachable(outputs, read_grid(inputs).inputs):  # something given cuts the path
+        return inputs
+    recipe = {name: x for name, x in RECIPE.items() if name not in inputs}
+    schedules = inputs.get("pipeline_schedule", "interleaved")
+    if "interleaved" not in ([schedules] if isinstance(schedules, str) else list(schedules)):
+        recipe.pop("model_chunks", None)
+    return changed(inputs, recipe, exempt=True)
 
 
 def octaves() -> npt.NDArray[np.float64]:

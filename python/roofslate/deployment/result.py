@@ -16,7 +16,7 @@ from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.folds.pareto import pareto
 from roofslate.presets.layouts import DIMENSIONS
-from roofslate.registry.registry import Quantity, lookup
+from roofslate.registry.registry import Quantity, entries, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -162,7 +162,8 @@ class Deployments:
     def _named(self, row: Any) -> str:
         """A layout in words."""
         parts = {name: int(row[name]) for name in self._axes[LAYOUT] if name in DIMENSIONS and row[name] == row[name]}
-        words = [str(row[name]) for name in self._axes[LAYOUT] if name not in DIMENSIONS]
+        words = [_word(name, row[name]) for name in self._axes[LAYOUT] if name not in DIMENSIONS]
+        words = [word for word in words if word]
         words += [DIMENSIONS[name].text.format(n) for name, n in parts.items() if n > 1 or name == "chips"]
         return ", ".join(words).replace(" 1 chips", " 1 chip")
 
@@ -306,6 +307,13 @@ class Deployments:
             corner = " | ".join(dict.fromkeys(filter(None, bases)))
             style.title(ax, f"{style.words(y)} against {style.words(x)}", corner=corner)
         return ax
+
+
+def _word(name: str, x: Any) -> str:
+    """Return a kind in words, empty for a number of 1."""
+    if name not in entries() or not isinstance(x, float):
+        return str(x)
+    return f"{name} {x:g}" if x != 1 else ""
 
 
 def _percent(share: float) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
-from roofslate.deployment.candidates import ARRIVALS, CROWD, LAYOUT, Candidates, reachable
+from roofslate.deployment.candidates import ARRIVALS, CROWD, LAYOUT, Candidates, reachable, with_recipe
 from roofslate.deployment.pools import PoolDeployments, PrefillChoices, asked_modes
 from roofslate.deployment.result import CONDITION, MARGIN, Deployments
 from roofslate.errors import InputTypeError, MissingInput
@@ -83,7 +83,8 @@ def deploy(
     divide or are copied evenly. Stages and experts that are shared out unevenly cost what the fullest takes. Each part
     takes all legal values unless given as a number or a list; chips are those of a system, otherwise powers of two and
     whole scale-up domains, up to eight domains. In training these are the chips of a stage, up to 131,072 in all, and
-    of the micro-batches that divide the batch those count that do best.
+    of the micro-batches that divide the batch those count that do best. Where `activation_policy` is not given, the
+    recipe is searched too: it, `sharded_state`, `pipeline_schedule` with `model_chunks`, and `sequence_parallel`.
 
     Parameters
     ----------
@@ -151,6 +152,7 @@ def deploy(
         if training:  # unless something given cuts the path
             training = "tokens_per_step" in reachable(told, read_grid(inputs).inputs)
         inputs["calibration"] = default_estimate(objective, training=training, registry=current())
+    inputs = with_recipe(inputs, told)
     request = _Request(told, bool(maximize), tuple(conditions), units, {"threads": threads, "progress": progress})
     modes = asked_modes(inputs, prefill)
     if not modes:
@@ -229,7 +231,8 @@ def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     point = {name: float(np.ravel(i.values)[0]) for name, i in given.inputs.items()}
     point = {**dict.fromkeys(searched, 1.0), **point}
     for trigger, text in _ALWAYS:
-        if trigger != unsaid and (trigger in reached or trigger in given.inputs):
+        serving = trigger == "tokens_per_step" or "tokens_per_step" not in reached or "pass_time" in reached
+        if trigger != unsaid and serving and (trigger in reached or trigger in given.inputs):
             (condition,) = parse_conditions(text)
             if _is_computable(_quantities_of([condition]), point):
                 found.append(condition)

@@ -175,10 +175,10 @@ def title(ax: Axes, text: str, *, below: str = "", corner: str = "") -> None:
         said.set_text(textwrap.fill(text, max(16, int(len(text) / share))))
 
 
-def corner(ax: Axes, text: str) -> None:
-    """Write small words above the right end of axes that have no title yet."""
-    if text:
-        _under_title(ax, "", text)
+def corner(ax: Axes, text: str, *, below: str = "") -> None:
+    """Write small words above the right and left ends of axes without a title."""
+    if text or below:
+        _under_title(ax, below, text)
 
 
 def _under_title(ax: Axes, below: str, corner: str) -> float:

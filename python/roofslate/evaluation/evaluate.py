@@ -21,6 +21,7 @@ from roofslate.grid.run import compute, given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,8 +78,9 @@ def evaluate(
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
         (its dims; from one that dask holds in chunks the results follow in chunks, computed when they are asked for);
         ``model=``, ``hardware=``, ``prices=``, ``loss_law=``, ``storage=``, ``api_prices=``, ``workload=``: the
-        name of a preset, a preset, or a list of them (an axis). ``calibration=``: ``"floor"``, ``"serving"``,
-        ``"training"``, a `Calibration`, or a list; an input that is given beats its members.
+        name of a preset, a preset, or a list of them (an axis). ``as_of=``: the day whose prices count, such as
+        ``"2026-06-01"``, or a list of days (an axis); otherwise the prices in force. ``calibration=``: ``"floor"``,
+        ``"serving"``, ``"training"``, a `Calibration`, or a list; an input that is given beats its members.
 
     Returns
     -------
@@ -104,7 +106,7 @@ def evaluate(
     >>> t.dims
     ('batch_size',)
     """
-    if scenario is not None:
+    if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
     options: dict[str, Any] = {"dtype": dtype, "threads": threads, "progress": progress, "units": units}
     result, misfits = _evaluated(outputs, inputs, out, bands, options)

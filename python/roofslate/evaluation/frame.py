@@ -11,7 +11,7 @@ import numpy as np
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
-from roofslate.grid.columns import Columns, Names, read_columns
+from roofslate.grid.columns import Columns, Names, priced_by_day, read_columns
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.layout import LAYOUT
@@ -52,7 +52,8 @@ def frame(
     ----------
     table : pandas.DataFrame
         Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices``,
-        ``loss_law``, ``calibration``, ``storage``, ``api_prices``, ``speculator`` and ``workload`` names of presets.
+        ``loss_law``, ``calibration``, ``storage``, ``api_prices``, ``speculator``, ``workload``, ``engine`` and
+        ``site`` names of presets, in ``as_of`` the day whose prices count.
     outputs : str or list of str
         Names of quantities.
     scenario : mapping, optional
@@ -90,7 +91,7 @@ def frame(
     alone             1.0
     together         64.0
     """
-    inputs = with_scenario(scenario, inputs)
+    inputs = with_scenario(scenario, inputs, day_acts=True)
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {})
         inputs.exempt |= PRESETS.keys()
@@ -107,6 +108,7 @@ def frame(
         ignored = set(names)
     except (TypeError, MemoryError):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
+    table = priced_by_day(table, ignored, inputs)
     columns = read_columns(table, ignored, inputs)
     scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
     wide, calibrations, given = None, [], set[str]()

@@ -31,9 +31,12 @@ from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.read import with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes
-from roofslate.presets.lookup import PRESETS
+from roofslate.presets.catalog import AS_OF
+from roofslate.presets.lookup import PRESETS, PRICED, refuse_day
+from roofslate.presets.validity import day_of
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +107,8 @@ def sweep(
     is written to Parquet as numbers in base units. A row with a missing value or a number outside of its range has
     empty cells (null) for results, and one warning counts such rows. Undefined results are empty too.
     """
-    inputs = with_scenario(scenario, inputs)
+    inputs = with_scenario(scenario, inputs, day_acts=True)
+    day = inputs.pop(DAY, None)
     try:
         import pandas as pd  # noqa: F401  # or pyarrow would, in the middle of the work, where Ctrl-C breaks an import
         import pyarrow  # noqa: F401
@@ -121,6 +125,8 @@ def sweep(
     with contextlib.ExitStack() as stack:
         reader = _by_suffix(source, {".csv": CsvReader, ".parquet": ParquetReader})(source)
         names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), wanted, inputs)
+        if day is not None and not any(keyword in names or keyword in inputs for keyword in PRICED):
+            refuse_day()
         scenarios = Scenarios(names, wanted, inputs, "sweep")
         stream = stack.enter_context(whole_file(target, overwrite=overwrite))
         as_numbers = names if reader.is_text and open_writer is ParquetWriter else []
@@ -132,7 +138,7 @@ def sweep(
         rows = bad = 0
         tell(0, reader.rows)
         for block in stack.enter_context(contextlib.closing(reader.blocks())):
-            columns = {name: _column(name, block.column(name), reader, rows) for name in names}
+            columns = {name: _column(name, block.column(name), reader, rows, day) for name in names}
             results, wrong = scenarios.compute(columns, len(block), first=rows, threads=count, progress=False)
             for name, values in zip(wanted, results, strict=True):
                 if name in converted:
@@ -171,6 +177,8 @@ def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inp
             raise AxisError(f"{reader.path}: two columns are called {name!r}")
         if name in wanted:
             raise InputTypeError(f"{reader.path}: {name!r} is a column already; ask for it without the column")
+        if name == DAY and name not in ignored:
+            raise InputTypeError(f"{reader.path}: {DAY!r} is a column; rs.sweep takes one day for all rows, {DAY}=")
     ignored = ignored | reader.index
     names = [name for name in reader.names if name not in ignored]
     try:
@@ -183,8 +191,8 @@ def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inp
     return names
 
 
-def _column(name: str, array: pa.Array, reader: Reader, start: int) -> Column | Names:
-    """A column as the engine takes it; an error names the place of the first value that can't be read."""
+def _column(name: str, array: pa.Array, reader: Reader, start: int, day: Any) -> Column | Names:
+    """Return a column for the engine, with prices of a day; an error names its first bad value."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -213,6 +221,8 @@ def _column(name: str, array: pa.Array, reader: Reader, start: int) -> Column | 
         codes = np.where(np.isin(codes, missing), -1, codes)
         for k in missing:
             words[k] = None
+    if day is not None and name in PRICED:
+        words = [None if word is None else f"{word}{AS_OF}{day_of(day)}" for word in words]
     return _column_of_words(name, codes, words, reader, start)
 
 

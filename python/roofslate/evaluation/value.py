@@ -15,12 +15,14 @@ from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
 from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
 from roofslate.grid.layout_rules import may_train, takes_layout
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, priced_chip_trouble, warn_of_price
+from roofslate.grid.products import check_products
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
+from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Definition, current, entries, kept_by_registry, lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +65,7 @@ def value(
     >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     0.024
     """
-    if scenario is not None:
+    if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
     if known and units is None:
@@ -105,9 +107,11 @@ _NOTHING = _Presets({}, None, overlap=False, parallel=False)
 
 
 @functools.lru_cache(maxsize=1024)
-def _together(presets: tuple[Preset, ...]) -> _Presets:
+def _together(presets: tuple[Preset, ...], replaced: frozenset[str] = frozenset()) -> _Presets:
     """What presets supply together, kept for the next point of the same."""
     each = [preset_numbers(preset) for preset in presets]
+    if replaced:
+        each = [{name: x for name, x in numbers.items() if name not in replaced} for numbers in each]
     numbers = {name: x for own in each for name, x in own.items()}
     overlap = len(numbers) < sum(map(len, each))
     return _Presets(numbers, _core.Supply(numbers), overlap, is_parallel(numbers))
@@ -151,7 +155,8 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float
     origin = None
     if type(inputs) is not dict and isinstance(inputs, WithScenario):
         origin = inputs.members, inputs.exempt, inputs.quiet
-    preset = _together(tuple(presets)) if presets else _NOTHING
+    replaced = frozenset[str]().union(*(replaced_by(explicit, preset) for preset in presets))
+    preset = _together(tuple(presets), replaced) if presets else _NOTHING
     supplied = preset.numbers
     if (
         preset.overlap
@@ -217,16 +222,19 @@ def _has_effect(
     grid.exempt |= {_ANY}
     for preset in presets:
         grid.presets[preset.kind] = [preset]
+        replaced = replaced_by(explicit, preset)
         for name, x in preset_numbers(preset).items():
-            grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
+            if name not in replaced:
+                grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
     decided = dict(choices)
     for name in explicit:
         q = lookup(name)
         stand_in = decided.get(name)
         grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
-        if not grid.quiet:
-            check_priced_chip(grid)
+        if not grid.quiet and priced_chip_trouble(grid):  # the full reading warns of it
+            return False
+        check_products(grid)
         _, found = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False

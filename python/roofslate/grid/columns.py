@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate.errors import AxisError, InputTypeError, RoofslateError
-from roofslate.presets.lookup import PRESETS, find_preset
+from roofslate.presets.lookup import PRESETS, PRICED, find_preset, on_day, refuse_day
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
     from roofslate.grid.grid import Positions
     from roofslate.presets.preset import Preset
 
-__all__ = ["FEW", "Column", "Columns", "Names", "check_column", "column_of", "read_columns", "read_word"]
+__all__ = [
+    "FEW",
+    "Column",
+    "Columns",
+    "Names",
+    "check_column",
+    "column_of",
+    "priced_by_day",
+    "read_columns",
+    "read_word",
+]
 
 FEW = 256  # rows that are quicker to number in Python
 
@@ -68,7 +79,7 @@ Columns = Mapping[str, Column | Names]
 
 def check_column(name: Any, inputs: Collection[str]) -> None:
     """Refuse a column that is no input, or that is given for all rows as well."""
-    if name not in PRESETS:
+    if name not in PRESETS and name != DAY:
         input_quantity(name)
     if name in inputs:
         raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
@@ -92,6 +103,40 @@ def read_word(name: str, q: Quantity | None, word: Any) -> Any:
     if is_bool(word):  # which would pass for 0 and 1
         raise InputTypeError(f"{name}: expected a number or a text, got {word}")
     return parsed(word, q)
+
+
+def priced_by_day(table: pd.DataFrame, ignore: Collection[str], inputs: dict[str, Any]) -> pd.DataFrame:
+    """Name in each row the entry of a price that was in force on its day.
+
+    The day is a column ``as_of`` or the one of the inputs, out of which it goes; with a column of days, a price of all
+    rows becomes a column too.
+    """
+    import pandas as pd
+
+    day = inputs.pop(DAY, None)
+    names = [name for name in table.columns if name not in ignore]
+    if DAY not in names and day is None:
+        return table
+    if DAY in names and day is not None:
+        check_column(DAY, (DAY,))
+    priced = [keyword for keyword in PRICED if keyword in names]
+    if DAY not in names:
+        days = [day] * len(table)
+        if not priced and not any(keyword in inputs for keyword in PRICED):
+            refuse_day()
+    else:
+        days = table[DAY].tolist()
+        table = table.drop(columns=DAY)
+        common = [keyword for keyword in PRICED if keyword in inputs]
+        if not priced and not common:
+            refuse_day()
+        table = table.assign(**{keyword: [inputs.pop(keyword)] * len(table) for keyword in common})
+        priced += common
+    for keyword in priced:
+        pairs = [(given, one) for given, one in zip(table[keyword].tolist(), days, strict=True)]
+        known = {pair: on_day(keyword, *pair).name for pair in set(pairs) if not any(map(pd.isna, pair))}
+        table = table.assign(**{keyword: pd.Series([known.get(pair) for pair in pairs], table.index, dtype=object)})
+    return table
 
 
 def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collection[str]) -> dict[str, Column | Names]:

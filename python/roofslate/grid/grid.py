@@ -15,6 +15,7 @@ from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import current
 from roofslate.registry.reserved import RESERVED_WORDS
 from roofslate.registry.values import Values, encoded_numbers
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,13 +98,14 @@ class Grid:
     quiet: bool = False  # the call checked its inputs before
     unused: tuple[str, ...] = ()  # members that no output takes
     layout: str = ""  # what a rule chose, in words
+    dequantized: str = ""  # formats that chips do not multiply, in words
     _core: _core.Grid | None = None
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
         """Join an axis; one that exists must have the same length and the same coordinate."""
         if size == 0:
             raise AxisError(f"{owner}: the axis {dim!r} is empty")
-        if dim in RESERVED_WORDS and dim not in PRESETS:
+        if dim in RESERVED_WORDS and dim not in PRESETS and dim != DAY:
             raise AxisError(f"{owner}: {dim!r} is a word that calls use as an argument; give the axis another name")
         if not is_text(dim):
             raise AxisError(f"{owner}: {dim!a} cannot name an axis: it has half a surrogate pair")

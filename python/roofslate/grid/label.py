@@ -258,8 +258,10 @@ def provenance(grid: Grid) -> dict[str, str]:
 
 
 def said_of(grid: Grid) -> dict[str, str]:
-    """Attributes of any result: the layout that a rule chose, members of a scenario that no output takes."""
+    """Attributes of any result: layout by a rule, dequantized formats, unused members."""
     attrs = {LAYOUT: grid.layout} if grid.layout else {}
+    if grid.dequantized:
+        attrs["dequantized"] = grid.dequantized
     if grid.unused:
         attrs["unused"] = ", ".join(grid.unused)
     return attrs

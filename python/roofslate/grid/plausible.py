@@ -1,4 +1,4 @@
-"""Prices of chips that are valid and hardly meant: a warning a thousandfold off, an error beside other chips."""
+"""Prices of chips that are valid and hardly meant: a thousandfold off, or of another chip."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import warn
-from roofslate.errors import PresetError, RoofslateWarning
+from roofslate.errors import RoofslateWarning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from roofslate.grid.grid import Grid
 
-__all__ = ["HIGHEST_PRICE", "PRICE", "check_priced_chip", "warn_of_price"]
+__all__ = ["HIGHEST_PRICE", "PRICE", "priced_chip_trouble", "warn_of_other_chip", "warn_of_price"]
 
 PRICE = "chip_price"
 HIGHEST_PRICE = 1000 / 3600  # USD/s: no chip is rented for more
@@ -41,22 +41,30 @@ def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
     warn(message, RoofslateWarning)
 
 
-def check_priced_chip(grid: Grid) -> None:
-    """Refuse a preset of a price that names its chip beside hardware with another one.
-
-    Calls within a call do not: what they mix, such as two scenarios that are compared, no caller asked for.
-    """
+def priced_chip_trouble(grid: Grid) -> str:
+    """Name the preset whose price belongs to another chip, or return an empty text."""
     price = grid.inputs.get(PRICE)
-    if price is None or price.origin != "prices":
-        return
-    for preset in grid.presets["prices"]:
+    if price is not None and price.origin != "prices":
+        return ""
+    for preset in grid.presets.get("prices", ()):
         chip = preset.attributes.get("hardware")
         for hardware in grid.presets.get("hardware", ()):
             if chip is not None and chip not in (hardware.name, *hardware.bases):
-                raise PresetError(
-                    f"prices={preset.name!r} is a price of {chip} and not of hardware={hardware.name!r}: give "
-                    f"{PRICE}=, for a list of hardware as a Series by its names"
+                return (
+                    f"prices={preset.name!r} is a price of {chip} and not of hardware={hardware.name!r}; it counts as "
+                    f"given. State a price by {PRICE}=, for a list of hardware as a Series by its names"
                 )
+    return ""
+
+
+def warn_of_other_chip(grid: Grid, where: str = "") -> None:
+    """Warn of a preset of a price that names its chip next to hardware with another one.
+
+    Calls within a call do not: what they mix, such as two scenarios that are compared, no caller asked for.
+    """
+    trouble = priced_chip_trouble(grid)
+    if trouble:
+        warn(f"{where}{trouble}", RoofslateWarning)
 
 
 def _is_plain(given: Any) -> bool:

@@ -23,8 +23,9 @@ from roofslate.grid.align import align_array, align_series
 from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.grid.layout import complete_layout
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_other_chip, warn_of_price
+from roofslate.grid.products import check_products, dequantized
+from roofslate.presets.lookup import PRESETS, dated, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
 from roofslate.registry.values import (
@@ -40,6 +41,7 @@ from roofslate.registry.values import (
     number,
     numbers,
 )
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,8 +64,19 @@ class Settled(WithScenario):
     quiet = True
 
 
-def with_scenario(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> dict[str, Any]:
-    """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member."""
+def with_scenario(
+    scenario: Mapping[str, Any] | None, keywords: dict[str, Any], *, day_acts: bool = False
+) -> dict[str, Any]:
+    """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member.
+
+    Prices are entries of the day in ``as_of``. With `day_acts` the day stays, for prices outside of the inputs.
+    """
+    inputs = _completed(scenario, keywords)
+    return dated(inputs, acts=day_acts) if DAY in inputs else inputs
+
+
+def _completed(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a call, and the members of its scenario that they do not give."""
     if scenario is None:
         return keywords
     if not isinstance(scenario, Mapping):
@@ -100,6 +113,8 @@ def read_grid(
     it exceeds nothing, and nothing exceeds it.
     """
     grid = Grid()
+    if DAY in keywords:
+        keywords = dated(changed(keywords, {}))
     if isinstance(keywords, WithScenario):
         grid.members, grid.exempt, grid.quiet = keywords.members, keywords.exempt, keywords.quiet
     if sought is not None:
@@ -124,7 +139,8 @@ def read_grid(
     check_bounds(grid, sought)
     check_load(grid, sought)
     if not grid.quiet:
-        check_priced_chip(grid)
+        warn_of_other_chip(grid)
+    check_products(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
         warn_of_price(keywords, float(np.max(price.values)))
@@ -136,7 +152,7 @@ def read_grid(
     if wanted:
         if "chips" in grid.inputs:
             complete_layout(grid, wanted, sought)
-        check_effect(grid, wanted)
+        grid.dequantized = dequantized(grid, check_effect(grid, wanted))
     return grid
 
 
@@ -268,6 +284,7 @@ def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
     if inputs is None:
         inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
     grid.presets[preset.kind] = [preset]
+    explicit = explicit | replaced_by(explicit, preset)
     for name in inputs:
         if name in grid.inputs and name not in explicit:
             raise supplied_twice(name, grid)
@@ -301,6 +318,7 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str
     else:
         names = [given]
     presets = [find_preset(keyword, name) for name in names]
+    explicit = frozenset(explicit).union(*(replaced_by(explicit, preset) for preset in presets))
     if dims == (keyword,):
         grid.add_axis(keyword, len(presets), (np.array([p.name for p in presets]), None), keyword)
     grid.presets[keyword] = presets
@@ -333,21 +351,36 @@ def supplied_twice(name: str, grid: Grid) -> PresetError:
 
 def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
     """Compute what some presets of a list supply themselves and others leave to the formulas, for those others."""
-    matter = frozenset(wanted).union(*(ancestors(name) for name in wanted if name in entries()))
     constants = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
-    for name, why in list(grid.gaps.items()):
-        q = lookup(name)
-        if name not in matter or not (q.computed or q.fallback) or name in grid.inputs:
-            continue
+    while gaps := [name for name in grid.gaps if _follows(name) and name in _needed(grid, wanted)]:
+        name = next((gap for gap in gaps if not any(gap in ancestors(other) for other in gaps)), gaps[0])
         keyword = next(key for key, presets in grid.presets.items() if any(name in preset_numbers(p) for p in presets))
         presets = grid.presets[keyword]
         values = [_supplied_by(p, name, constants) for p in presets]
         if None in values:
-            own = next(p.name for p in presets if name in preset_numbers(p))
-            raise PresetError(f"{why}, and it can't be computed for them alone: evaluate {own!r} apart from the others")
-        dims = next(i.dims for i in grid.inputs.values() if i.origin == keyword and i.dims)
-        grid.inputs[name] = Input(lookup(name), np.array(values), dims, keyword)
+            supplier = next(p.name for p in presets if name in preset_numbers(p))
+            why = f"{grid.gaps[name]}, and it can't be computed for them alone"
+            raise PresetError(f"{why}: evaluate {supplier!r} apart from the others")
+        grid.inputs[name] = Input(lookup(name), np.array(values), (grid.preset_axes[keyword],), keyword)
         del grid.gaps[name]
+
+
+def _follows(name: str) -> bool:
+    """Decide whether a quantity may follow from others."""
+    q = lookup(name)
+    return q.computed or bool(q.fallback) or q.default is not None
+
+
+def _needed(grid: Grid, wanted: Sequence[str]) -> set[str]:
+    """Quantities that outputs may rest on, down to those that are given."""
+    known = entries()
+    reached: set[str] = set()
+    pending = {name for name in wanted if name in known}
+    while pending:
+        reached |= pending
+        below = {need for name in pending for need in (*known[name].needs, known[name].fallback) if need}
+        pending = below - reached - grid.inputs.keys()
+    return reached
 
 
 def _supplied_by(preset: Preset, name: str, others: Mapping[str, float] | None = None) -> float | None:

@@ -56,6 +56,7 @@ def _roots_of(
     supplying = {
         name for name in reached if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by)
     }
+    turning = implying(registry)  # to give one would turn a default
     varies = _downstream(varying & reached, takers, supplied - varying)
     rests_on_supplied = _downstream(supplying, takers, frozenset())
     while waiting:
@@ -63,7 +64,7 @@ def _roots_of(
         if name in seen:
             continue
         seen.add(name)
-        if name in varies:
+        if name in varies or (name in turning and name not in same):
             waiting += sources(name)
         elif name not in same and name in rests_on_supplied:
             roots[name] = None

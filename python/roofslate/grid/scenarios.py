@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import _core
+from roofslate._base.messages import warn
 from roofslate._base.progress import Progress, ProgressWish
-from roofslate.errors import AxisError, MissingInput
+from roofslate.errors import AxisError, MissingInput, RoofslateWarning
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import LOADS, check_effect, check_load, used
 from roofslate.grid.columns import FEW, Column, Columns, Names
@@ -20,7 +21,7 @@ from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.layout import LAYOUT, complete_layout, layouts_of_rows, left_to_rule
 from roofslate.grid.layout_rules import TRAINING, refuse_both
-from roofslate.grid.plausible import PRICE, check_priced_chip
+from roofslate.grid.plausible import PRICE, priced_chip_trouble
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.row_checks import (
     bad_rows,
@@ -96,6 +97,8 @@ class Scenarios:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
         self._wanted = wanted
         self._warned_of_price = False
+        self._mispriced: list[str] = []  # prices of other chips, by the presets of rows
+        self._warned_of_chip = False
         self._members, self._quiet, self._exempt = common.members, common.quiet, common.exempt
         self._related = frozenset(wanted).union(*map(ancestors, wanted))
         given = [name for name in columns if name not in PRESETS]
@@ -262,6 +265,10 @@ class Scenarios:
         names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
         codes, combinations = _combinations(list(names.values()), rows)
         reduced = [self._reduce(presets) for presets in combinations]
+        if self._mispriced and not self._warned_of_chip:
+            more = f" (the first of {len(self._mispriced)} such pairs)" if len(self._mispriced) > 1 else ""
+            warn(f"{self._mispriced[0]}{more}", RoofslateWarning)
+            self._warned_of_chip = True
         if not self._quiet and combinations:
             check_preset_columns(self._keywords, self._origins | self._exempt, self._wanted)
         known = current().entries
@@ -318,8 +325,8 @@ class Scenarios:
         grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
         for preset in presets:
             add_preset(grid, preset, self._explicit)
-        if not self._quiet:
-            check_priced_chip(grid)
+        if not self._quiet and (trouble := priced_chip_trouble(grid)):
+            self._mispriced.append(trouble)
         if not self._ruled:
             complete_layout(grid, self._wanted)
             self._note_layouts([grid.layout])

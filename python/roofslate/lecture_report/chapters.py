@@ -21,6 +21,7 @@ from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
 from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report import charts
+from roofslate.lecture_report.claims import conclusions
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
 from roofslate.presets.catalog import api_prices, models, storage
@@ -154,7 +155,7 @@ class Writer:
         for block in content["block"]:
             make = next(
                 getattr(self, f"make_{kind}")
-                for kind in ("chart", "map", "formulas", "columns", "text")
+                for kind in ("chart", "map", "formulas", "columns", "conclusions", "text")
                 if kind in block
             )
             blocks.append(make(block, numbers))
@@ -291,6 +292,15 @@ class Writer:
         caption = self.words(block["caption"], numbers, common)
         labels = [label for label, _ in rows]
         return Table(caption, head, list(zip(labels, cells, strict=True)), block.get("corner", "system"))
+
+    def make_conclusions(self, block: Mapping[str, Any], numbers: Mapping[str, Any]) -> Table:
+        """Make the table of the lecture's conclusions."""
+        rows: list[tuple[Markup | str, list[str]]] = [
+            (self.words(row["topic"], numbers, _NOTHING), [row["lecture"], "; ".join(row["computed"])])
+            for row in conclusions().to_dict("records")
+        ]
+        head = [(self.words(label, numbers, _NOTHING), "") for label in ("the lecture", "computed")]
+        return Table(self.words(block["conclusions"], numbers, _NOTHING), head, rows, "question")
 
     def words(self, text: str, numbers: Mapping[str, Any], inputs: Mapping[str, Any]) -> Markup:
         (words,) = self.prose(text, numbers, inputs)

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from roofslate._base.messages import unknown
 from roofslate._base.toml import read_data
-from roofslate.errors import ValueRangeError
+from roofslate.errors import IneffectiveInput, MissingInput, ValueRangeError
 from roofslate.measured.stored import compute
+from roofslate.presets.lookup import PRESETS, find_preset
+from roofslate.registry.registry import ancestors, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["chapter_files", "chapters_of", "computed", "entries_of", "listed"]
+__all__ = [
+    "Recomputed",
+    "chapter_files",
+    "chapters_of",
+    "check_inputs",
+    "computed",
+    "entries_of",
+    "listed",
+    "recomputed",
+]
 
 _DATA = Path(__file__).with_name("data")
 
@@ -98,6 +111,96 @@ def computed(calls: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple
     """
     values = [(call, compute(call)) for call in calls]
     return tuple(_text(call, x) for call, x in values), tuple(x for _, x in values)
+
+
+class Recomputed(NamedTuple):
+    """Stored calls with given inputs: texts, numbers, and effective inputs."""
+
+    texts: tuple[str, ...]
+    values: tuple[float, ...]
+    changing: frozenset[str]
+
+
+def check_inputs(inputs: Mapping[str, Any]) -> None:
+    """Refuse names that are neither quantities nor keywords of presets."""
+    for name in inputs:
+        if name not in entries() and name not in PRESETS:
+            raise unknown("input", name, [*PRESETS, *entries()])
+
+
+def recomputed(calls: Iterable[Mapping[str, Any]], inputs: Mapping[str, Any]) -> Recomputed:
+    """Compute stored calls with a caller's inputs in the place of theirs.
+
+    Parameters
+    ----------
+    calls : iterable of mapping
+        With a `label` each.
+    inputs : mapping
+        Of the registry. A preset also replaces the stored numbers that it supplies.
+
+    Returns
+    -------
+    Recomputed
+    """
+    texts, values, changing = [], [], set()
+    for call in calls:
+        before, given = compute(call), _taken_by(call, inputs)
+        value, text = before, _text(call, before)
+        if given:
+            try:
+                value = _computed_with(call, given)
+                text = _text(call, value)
+            except (IneffectiveInput, MissingInput) as error:
+                reason = re.split(r" \(|; ", str(error))[0]
+                value, text = math.nan, f"{call['label']}: no value ({reason})"
+        if value != before:
+            changing |= _acting(call, given, value)
+        texts.append(text)
+        values.append(value)
+    return Recomputed(tuple(texts), tuple(values), frozenset(changing))
+
+
+def _taken_by(call: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs that the quantity of a stored call may take."""
+    quantity = call["quantity"]
+    if quantity not in entries():
+        return {}
+    takes = {quantity, *ancestors(quantity)}
+    return {
+        name: x
+        for name, x in inputs.items()
+        if name in takes or (name in PRESETS and takes & find_preset(name, x).values.keys())
+    }
+
+
+def _computed_with(call: Mapping[str, Any], inputs: Mapping[str, Any]) -> float:
+    """Compute a stored call with given inputs, and drop blocked stored inputs."""
+    presets = [find_preset(keyword, x) for keyword, x in inputs.items() if keyword in PRESETS]
+    supplied = {name for preset in presets for name in preset.values} | inputs.keys()
+    stored = {name: x for name, x in call["inputs"].items() if name not in supplied}
+    try:
+        return compute({**call, "inputs": {**stored, **inputs}})
+    except IneffectiveInput as error:
+        blocked = re.match(r"'(\w+)' has no effect", str(error))
+        if blocked is None or blocked[1] not in stored:
+            raise
+    del stored[blocked[1]]
+    return _computed_with({**call, "inputs": stored}, inputs)
+
+
+def _acting(call: Mapping[str, Any], inputs: Mapping[str, Any], value: float) -> set[str]:
+    """Select inputs without which a call gives another number."""
+    if len(inputs) == 1:
+        return set(inputs)
+    acting = set()
+    for name in inputs:
+        remaining = {other: x for other, x in inputs.items() if other != name}
+        try:
+            if _computed_with(call, remaining) != value:
+                acting.add(name)
+        except (IneffectiveInput, MissingInput):
+            acting.add(name)
+    return acting
 
 
 def _text(call: Mapping[str, Any], x: float) -> str:

@@ -159,7 +159,7 @@ def _facts(presets: Iterable[tuple[str, str]]) -> list[tuple[str, str, list[tupl
         preset = catalogs[order[kind]][name]
         sources: dict[str, list[str]] = {}
         for quantity, fact in preset.facts.items():
-            source = f"{fact.source}, {fact.date}{'' if fact.read else ' (recalled)'}"
+            source = f"{fact.source}, {fact.date}{'' if fact.read else ' (unverified)'}"
             sources.setdefault(source, []).append(f"`{quantity}` {fact}")
         about = {"prices": ", rent", "api_prices": ", list prices"}.get(order[kind], "")
         rows = [(source, ", ".join(numbers)) for source, numbers in sources.items()]

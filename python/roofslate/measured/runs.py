@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
+__all__ = ["COLUMNS", "TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
 
 # What a table can measure, and the quantity that predicts it. In the second table: numbers as they stand.
 TARGETS = {
@@ -76,12 +76,22 @@ _NOTES = (
     "measured",
     "source",
     "table",
+    "requests_per_second",
+    "output_tokens_per_second",
+    "requests",
+    "failed_requests",
+    "file",
+    "file_format",
 )
+_LOAD = "arrival_rate"  # of clients that do not wait: a note, since the concurrency that was reached is given
+# Percentiles of measured times, which are notes: the closed forms predict means.
+_PERCENTILE = re.compile(r"(time_per_output_token|time_to_first_token|request_latency)_(median|p\d+(\.\d+)?)_s")
 _SPECULATION = ("none", "yes", "unknown")  # whether a run used drafts
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
 _LARGEST = 64_000_000  # bytes of a file
 _MOST_COLUMNS = 1000
 _LINE = "line"
+COLUMNS = (*_WORDS, *_NUMBERS, *_NOTES, "mode", _LOAD, *TARGETS)
 _FOLDER = Path(__file__).with_name("data")
 
 
@@ -234,6 +244,7 @@ def read(
     trains = not _TRAINING.isdisjoint(table.columns)
     words = (*_WORDS, *(_TRAINED if trains else _SERVED))
     known = {*_NUMBERS, *_NOTES, *words, "mode", *TARGETS}
+    ignored |= {column for column in table.columns if column == _LOAD or _PERCENTILE.fullmatch(str(column))}
     for column in table.columns:
         if column not in known and column not in ignored and column not in entries():
             raise unknown("column", column, [*known, *entries()])

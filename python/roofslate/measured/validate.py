@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Validation", "validate"]
 
 _KINDS = ("model", "hardware", "framework")
+_TIMES = {column for column in measurements.TARGETS if column.endswith("_s")}  # smaller is better
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,10 @@ class Validation(Result):
     ----------
     rows : pandas.DataFrame
         The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
-        for each measured one; the ends are NaN where the calibration has no band. Of the package's own tables: all of
-        them, one below the other, with a column `table`.
+        for each measured one; the ends are NaN where the calibration has no band. Of a table of the caller's also
+        ``floor_<column>``, the bound of the ideal machine, ``share_of_floor_<column>``, the share of the roofline that
+        was reached, and `bottleneck`, the resource that binds at the floor. Of the package's own tables: all of them,
+        one below the other, with a column `table`.
     summary : pandas.DataFrame
         Indexed by table, measured column, what the rows have in common and its value; columns as `error_measures` names
         them.
@@ -298,6 +301,8 @@ def validate(
     parts, summaries = [], []
     for each in scored:
         part, errors = _score(each, level)
+        if table is not None:
+            part = part.assign(**_floors(each.runs, inputs))
         parts.append(part.assign(table=each.name) if each.name else part)
         summaries += errors
     rows = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
@@ -305,6 +310,23 @@ def validate(
     summary = pd.DataFrame([row for _, row in summaries], index=index, columns=list(ERRORS)).sort_index()
     bounds = _bounds(tables, scored if tables else (), summary)
     return Validation(rows, summary, published, bounds, scored)
+
+
+def _floors(runs: Runs, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of the ideal machine: floors, shares reached, and the bottleneck."""
+    if not runs.targets:
+        return {}
+    binds = ["bottleneck"] if "concurrency" in runs.inputs else []
+    same = {name: x for name, x in given.items() if name in runs.fixed and name not in runs.inputs}
+    ideal = frame(runs.inputs, [*dict.fromkeys(runs.targets.values()), *binds], Settled(same))
+    columns = {}
+    for column, output in runs.targets.items():
+        floor = ideal[output].to_numpy()
+        measured = runs.rows[column].to_numpy(dtype=float, na_value=np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            columns[f"floor_{column}"] = floor
+            columns[f"share_of_floor_{column}"] = floor / measured if column in _TIMES else measured / floor
+    return columns | {name: ideal[name].astype(object).to_numpy() for name in binds}
 
 
 def _refuse_unread(runs: Runs) -> None:

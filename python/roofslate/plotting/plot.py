@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
 from roofslate.display import style
-from roofslate.errors import AxisError, InputTypeError, UnknownName
+from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.basis import carries_constants
 from roofslate.grid.draws import SAMPLE
 from roofslate.plotting.contours import heart, levels_of
+from roofslate.plotting.several import QUANTITY, together
 from roofslate.registry.registry import current
 
 if TYPE_CHECKING:
@@ -39,15 +40,16 @@ def plot(
     """Draw an evaluated result: a line for one axis; for two, lines or a heat map with contours; a fan of draws.
 
     Axes of presets and short axes become lines. Ticks are scaled (``200k``, ``20 ms``); axes whose values grow by a
-    factor are logarithmic. Of a Dataset that also holds `bottleneck` the regions are outlined; alone it is drawn as
-    regions. Where `memory_fits` of a Dataset is no, the picture is hatched. A result of `sample` becomes a fan along
-    its other axis, a median with bands that hold half and nine tenths of the draws, or without one a histogram with
-    marks at 5, 50 and 95 %.
+    factor are logarithmic. Several variables of one unit become lines of one picture. Of a Dataset that also holds
+    `bottleneck` the regions are outlined; alone it is drawn as regions. Where `memory_fits` of a Dataset is no, the
+    picture is hatched. A result of `sample` becomes a fan along its other axis, a median with bands that hold half and
+    nine tenths of the draws, or without one a histogram with marks at 5, 50 and 95 %.
 
     Parameters
     ----------
     result : xarray.DataArray or xarray.Dataset
-        From `evaluate` or `sample`; of a Dataset, one variable and, if wanted, `bottleneck` and `memory_fits`.
+        From `evaluate` or `sample`; of a Dataset one variable, or several of one unit, and if wanted `bottleneck` and
+        `memory_fits`.
     x : str, optional
         The horizontal axis.
     y : str, optional
@@ -66,7 +68,7 @@ def plot(
     AxisError
         If the result has no axis or more than two; the message says what to select.
     UnknownName
-        If `x`, `y` or `hue` is no axis of the result.
+        If `x`, `y` or `hue` is no axis of the result, and for variables of several units.
     InputTypeError
         If the result is no xarray object.
     """
@@ -91,16 +93,19 @@ def plot(
     with style.drawing(ax, _SIZE) as ax:
         if len(dims) == 1:
             _one_axis(ax, surface, dims[0], binding, [end.squeeze() for end in band])
-            across, other = dims[0], None
+            across, other, as_lines = dims[0], None, False
         else:
             across, other, as_lines = _roles(surface, dims, x, y, hue)
             if as_lines and surface.name != _BINDING:
                 _lines(ax, surface, across, other)
+                if other == QUANTITY and binding is not None and binding.dims == (across,):
+                    _spans(ax, binding, _points(surface, across))
             else:
                 _map(ax, surface, across, other, binding)
         if fits is not None and not _is_named(surface, across):
             _hatch(ax, fits.squeeze(lone, drop=True) if lone else fits, surface, across, other)
-        style.corner(ax, _basis(surface))
+        lines = other if other is not None and as_lines and not _is_named(surface, other) else None
+        style.corner(ax, _basis(surface), below=f"lines: {style.words(lines, _unit(surface, lines))}" if lines else "")
     return ax
 
 
@@ -152,7 +157,7 @@ def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.Dat
     ends = [f"{name}_{end}" for name in names for end in ("lower", "upper")]
     variables = [name for name in names if name != _BINDING and name not in ends]
     if len(variables) != 1:
-        raise UnknownName(f"plot draws one variable, the dataset holds {', '.join(names) or 'none'}: take one of them")
+        return together(result, variables), result[_BINDING] if _BINDING in names else None, []
     band = [result[f"{variables[0]}_{end}"] for end in ("lower", "upper") if f"{variables[0]}_{end}" in names]
     if _BINDING not in names:
         return result[variables[0]], None, band
@@ -411,7 +416,7 @@ def _lines(ax: Axes, surface: xr.DataArray, across: str, hue: str) -> None:
         ax.plot(points, line, color=look["color"], linestyle=look["linestyle"], linewidth=1.8, label=text, **marker)
         finite = np.flatnonzero(np.isfinite(line))
         if finite.size and k % every == 0:
-            ends.append((points[-1], line[finite[-1]], text, style.INK))
+            ends.append((points[-1], line[finite[-1]], text, look["color"]))
     _value_axis(ax, surface)
     if named:
         ax.set_xlim(-0.3, points[-1])
@@ -422,8 +427,6 @@ def _lines(ax: Axes, surface: xr.DataArray, across: str, hue: str) -> None:
         ax.set_xticks(points, [str(name) for name in _points(surface, across)])
     else:
         style.scale_ticks(ax.xaxis, _unit(surface, across))
-    if not _is_named(surface, hue):
-        ax.text(1, 1.02, style.words(hue, unit), transform=ax.transAxes, ha="right", fontsize=9, color=style.NOTE)
 
 
 def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.DataArray | None) -> None:

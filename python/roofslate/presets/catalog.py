@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "AS_OF",
     "Catalog",
     "api_prices",
+    "engines",
     "hardware",
     "load_presets",
     "loss_laws",
     "measured_as",
     "models",
     "prices",
+    "sites",
     "speculators",
     "storage",
     "workloads",
@@ -46,13 +49,16 @@ _SHIPPED = (
     "techniques.toml",
     "storage.toml",
     "api_prices.toml",
+    "api_prices_2026.toml",
     "loss_laws.toml",
     "speculators.toml",
     "workloads.toml",
+    "ownership.toml",
+    "engines.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
-_AS_OF = " as of "  # between the name of a price and a day
+AS_OF = " as of "  # between the name of a price and a day
 
 
 class Catalog(Mapping[str, Preset]):
@@ -72,8 +78,8 @@ class Catalog(Mapping[str, Preset]):
         if not isinstance(name, str):
             raise InputTypeError(f"a preset is asked for by its name, got {shown(name)}")
         preset = _library.find(self._section, name)
-        if preset is None and _AS_OF in name:
-            return self.as_of(*name.rsplit(_AS_OF, 1))
+        if preset is None and AS_OF in name:
+            return self.as_of(*name.rsplit(AS_OF, 1))
         if preset is None:
             raise unknown(f"{self._kind} preset", name, _library.shelf(self._section).names())
         return preset
@@ -81,7 +87,7 @@ class Catalog(Mapping[str, Preset]):
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
-        return _library.find(self._section, name) is not None or (_AS_OF in name and name.rsplit(_AS_OF, 1)[0] in self)
+        return _library.find(self._section, name) is not None or (AS_OF in name and name.rsplit(AS_OF, 1)[0] in self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(_library.shelf(self._section).presets))
@@ -160,15 +166,16 @@ class Catalog(Mapping[str, Preset]):
         _library.add(self._section, preset)
         return preset
 
-    def as_of(self, name: str, date: str | datetime.date, /) -> Preset:
+    def as_of(self, name: str | Preset, date: str | datetime.date, /) -> Preset:
         """Look up the entry of a price that was in force on a day.
 
-        Entries of one attribute `series` follow each other; the newest has the name of the series. The same as a name:
-        ``prices="H100 RunPod secure as of 2026-09-01"``, wherever a preset is named.
+        Entries of one attribute `series` follow each other; the one in force when they were collected has the name of
+        the series. The same in a call: ``prices="H100 RunPod secure", as_of="2026-09-01"``, and as a name wherever a
+        preset is named: ``"H100 RunPod secure as of 2026-09-01"``.
 
         Parameters
         ----------
-        name : str
+        name : str or Preset
             Any entry of the series.
         date : str or datetime.date
             A day, such as ``"2026-06-01"``.
@@ -191,8 +198,8 @@ class Catalog(Mapping[str, Preset]):
         '$1.3/h'
         """
         day = day_of(date)
-        preset = self[name]
-        entries = [each for each in self.values() if series_of(each) == series_of(preset)]
+        preset = name if isinstance(name, Preset) else self[name]
+        entries = [each for each in self.values() if series_of(each) == series_of(preset)] or [preset]
         distances = [days_outside(each, day) for each in entries]
         nearest = entries[distances.index(min(distances))]
         if min(distances):
@@ -222,8 +229,8 @@ class Catalog(Mapping[str, Preset]):
         Examples
         --------
         >>> import roofslate as rs
-        >>> [name for name in rs.api_prices.on("2026-03-12") if "4.6" in name]
-        ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6']
+        >>> [name for name in rs.api_prices.on("2026-03-12") if name.startswith("Claude") and "4.6" in name]
+        ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6 until 2026-03-12']
         """
         day = day_of(date)
         presets = _library.shelf(self._section).presets
@@ -385,15 +392,12 @@ class _Shipped:
     """Presets of the package, each read when it is asked for: reading all files takes ten times as long."""
 
     def __init__(self) -> None:
-        self._parts: dict[tuple[str, str], Part] | None = None
+        self._parts: dict[str, dict[tuple[str, str], Part]] = {}  # by file, and by section and key
         self.read: dict[tuple[str, str], Preset] = {}  # by section and name
 
     def find(self, section: str, name: str) -> Preset | None:
         """A preset by its name or an alias that its file lists; None leaves it to the whole reading, and its errors."""
-        if self._parts is None:
-            parts = [part for file in _SHIPPED for part in parts_of(_FOLDER / file)]
-            self._parts = {(p.section, _key(word)): p for p in parts for word in (*p.aliases, p.name)}
-        part = self._parts.get((section, _key(name)))
+        part = self._part(section, _key(name))
         if part is None:
             return None
         found = self.read.get((section, part.name))
@@ -403,6 +407,16 @@ class _Shipped:
             except PresetError:
                 return None
         return found
+
+    def _part(self, section: str, key: str) -> Part | None:
+        """Return the text of a preset, from the files of its section first."""
+        for file in sorted(_SHIPPED, key=lambda file: not file.startswith(section)):
+            if file not in self._parts:
+                parts = parts_of(_FOLDER / file)
+                self._parts[file] = {(p.section, _key(word)): p for p in parts for word in (*p.aliases, p.name)}
+            if (section, key) in self._parts[file]:
+                return self._parts[file][section, key]
+        return None
 
 
 class _Library:
@@ -469,3 +483,5 @@ storage = Catalog("storage")
 api_prices = Catalog("api_prices")
 speculators = Catalog("speculators")
 workloads = Catalog("workloads")
+sites = Catalog("sites")
+engines = Catalog("engines")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "parts_of", "read_file", "read_part"]
 
-_DATES = ("announced", "valid_from", "valid_until")  # attributes
+_DATES = ("announced", "valid_from", "valid_until", "last_seen")  # attributes
 _BEGIN = re.compile(r'\n\[(\w+)\.(?:"([^"\n]+)"|([\w-]+))\]\n')
 _ALIASES = re.compile(r"^aliases = \[(.*)\]$", re.MULTILINE)
 _TEXT = re.compile(r'"([^"]*)"')

@@ -8,16 +8,14 @@ from __future__ import annotations
 import contextlib
 import enum
 import itertools
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from roofslate.errors import ValueRangeError
+from roofslate.presets.divisibility import Integers, Rule, at_most, divides, divisors, whole_numbers
 
 __all__ = [
     "DIMENSIONS",
@@ -30,8 +28,6 @@ __all__ = [
     "legal_layouts",
     "training_layouts_by_rule",
 ]
-
-Integers = npt.NDArray[np.int64]
 
 # What is shared out; one that is not known is not asked.
 SIZES = (
@@ -49,41 +45,9 @@ SIZES = (
 )
 
 _STAGE = "the chips of a stage:"
-_TRIALS = 2**20  # divisors that are tried at once
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """What must hold of layouts, and how to say that it does not."""
-
-    part: str
-    parts: Integers
-    verb: str
-    whole: str
-    wholes: Integers
-    holds: npt.NDArray[np.bool_]
-
-    def complaint(self, among: npt.NDArray[np.bool_]) -> str:
-        """Why none of these layouts is legal."""
-        parts, wholes = (_listed(np.broadcast_to(x, among.shape)[among]) for x in (self.parts, self.wholes))
-        return f"{self.part} {parts} does not {self.verb} {self.whole} {wholes}"
-
-
-def _listed(values: Integers) -> str:
-    """Different values in words, the first few."""
-    found = [str(x) for x in np.unique(values).tolist()]
-    return ", ".join(found) if len(found) <= 6 else ", ".join([*found[:5], "...", found[-1]])
-
-
-def _divides(part: str, parts: Integers, whole: str, wholes: Integers, *, either: bool = False) -> _Rule:
-    """The part divides the whole; `either`: or the whole divides the part, each piece having copies."""
-    holds = wholes % parts == 0
-    if either:
-        holds |= parts % wholes == 0
-    return _Rule(part, parts, "divide, nor is a multiple of," if either else "divide", whole, wholes, holds)
-
-
-Rules = Callable[["_Partial"], "Iterator[_Rule]"]
+Rules = Callable[["_Partial"], "Iterator[Rule]"]
 
 
 class Search(enum.Enum):
@@ -144,61 +108,62 @@ class _Partial:
     def routed(self) -> bool:
         return self.sizes.get("experts", 1) > 1
 
-    def of_stage(self) -> _Rule:
-        return _divides(self.name, self.part, _STAGE, self.stage)
+    def of_stage(self) -> Rule:
+        return divides(self.name, self.part, _STAGE, self.stage)
 
-    def of_size(self, whole: str, *, either: bool = False) -> Iterator[_Rule]:
+    def of_size(self, whole: str, *, either: bool = False) -> Iterator[Rule]:
         """The part divides a size, where it is known."""
         if whole in self.sizes:
-            yield _divides(self.name, self.part, whole, np.asarray(self.sizes[whole]), either=either)
+            yield divides(self.name, self.part, whole, np.asarray(self.sizes[whole]), either=either)
 
 
-def _no_rule(_: _Partial) -> Iterator[_Rule]:
+def _no_rule(_: _Partial) -> Iterator[Rule]:
     return iter(())
 
 
-def _of_stages(layouts: _Partial) -> Iterator[_Rule]:
+def _of_stages(layouts: _Partial) -> Iterator[Rule]:
     part, sizes = layouts.part, layouts.sizes
-    yield _divides(layouts.name, part, "chips", layouts.at["chips"])
+    yield divides(layouts.name, part, "chips", layouts.at["chips"])
     if "layers" in sizes:  # stages need not be alike, but each has a layer
         layers = np.asarray(sizes["layers"])
-        yield _Rule(layouts.name, part, "leave a layer to each stage of", "layers", layers, part <= layers)
-        if "model_chunks" in sizes:
-            chunks = part * sizes["model_chunks"]
-            yield _divides("pipeline_stages x model_chunks", chunks, "layers", layers)
+        yield Rule(layouts.name, part, "leave a layer to each stage of", "layers", layers, part <= layers, at_most)
+        if "model_chunks" in sizes:  # the embedding and the output head may be chunks too
+            name, chunks, units = "pipeline_stages x model_chunks", part * sizes["model_chunks"], layers + 2
+            words = "leave a unit to each chunk of", "layers, embedding and output head"
+            yield Rule(name, chunks, *words, units, chunks <= units, at_most)
 
 
-def _of_groups(layouts: _Partial) -> Iterator[_Rule]:
+def _of_groups(layouts: _Partial) -> Iterator[Rule]:
     yield layouts.of_stage()
 
 
-def _of_prompts(layouts: _Partial) -> Iterator[_Rule]:
+def _of_prompts(layouts: _Partial) -> Iterator[Rule]:
     groups = "attention_data_parallel"
-    yield _divides(layouts.name, layouts.part, groups, layouts.at[groups])
+    yield divides(layouts.name, layouts.part, groups, layouts.at[groups])
 
 
-def _of_context(layouts: _Partial) -> Iterator[_Rule]:
+def _of_context(layouts: _Partial) -> Iterator[Rule]:
     yield layouts.of_stage()
     yield from layouts.of_size("sequence_length")
 
 
-def _of_copies(layouts: _Partial) -> Iterator[_Rule]:
+def _of_copies(layouts: _Partial) -> Iterator[Rule]:
     yield layouts.of_stage()
     yield from layouts.of_size("global_batch_size")
 
 
-def _of_microbatches(layouts: _Partial) -> Iterator[_Rule]:
+def _of_microbatches(layouts: _Partial) -> Iterator[Rule]:
     if "global_batch_size" in layouts.sizes:
         each = np.asarray(layouts.sizes["global_batch_size"]) // layouts.at["data_parallel"]
-        yield _divides(layouts.name, layouts.part, "the sequences of a copy of the model:", each)
+        yield divides(layouts.name, layouts.part, "the sequences of a copy of the model:", each)
 
 
-def _of_tensors(layouts: _Partial) -> Iterator[_Rule]:
+def _of_tensors(layouts: _Partial) -> Iterator[Rule]:
     name, at, sizes, stage = layouts.name, layouts.at, layouts.sizes, layouts.stage
     yield layouts.of_stage()
     together = np.prod([at[each] for each in _IN_STAGE], axis=0)
     words = " x ".join(each for each in _IN_STAGE if each == name or (at[each] > 1).any())
-    yield _Rule(words, together, "make up", _STAGE, stage, together == stage)
+    yield Rule(words, together, "make up", _STAGE, stage, together == stage, at_most)
     yield from layouts.of_size("attention_heads")
     if not sizes.get("kv_latent_size"):
         yield from layouts.of_size("kv_heads", either=True)
@@ -206,17 +171,21 @@ def _of_tensors(layouts: _Partial) -> Iterator[_Rule]:
         yield from layouts.of_size("intermediate_size")
 
 
-def _of_experts(layouts: _Partial) -> Iterator[_Rule]:
+def _of_experts(layouts: _Partial) -> Iterator[Rule]:
     if not layouts.routed:
         return
     at, stage = layouts.at, layouts.stage
     yield layouts.of_stage()  # experts need not be shared out evenly
+    if "global_batch_size" in layouts.sizes:  # to train, each chip has an expert
+        experts = np.asarray(layouts.sizes["experts"])
+        words = "leave an expert to each part of", "experts"
+        yield Rule(layouts.name, layouts.part, *words, experts, layouts.part <= experts, at_most)
     left = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
     shared = np.minimum(left, at["tensor_parallel"])  # groups with batches of their own have copies
-    yield _divides("the chips of an expert:", shared, "those that all its copies have:", left)
+    yield divides("the chips of an expert:", shared, "those that all its copies have:", left)
     width = "expert_intermediate_size"
     if width in layouts.sizes:
-        yield _divides("the chips of an expert:", shared, width, np.asarray(layouts.sizes[width]))
+        yield divides("the chips of an expert:", shared, width, np.asarray(layouts.sizes[width]))
 
 
 # In the order in which they are chosen: each divides what those before it leave.
@@ -277,7 +246,7 @@ def check_layout(layout: Mapping[str, float], sizes: Mapping[str, Any]) -> None:
     >>> from roofslate.presets.layouts import check_layout
     >>> check_layout({"chips": 72}, {"attention_heads": 128})
     Traceback (most recent call last):
-    roofslate.errors.ValueRangeError: tensor_parallel 72 does not divide attention_heads 128
+    roofslate.errors.ValueRangeError: tensor_parallel 72 does not divide attention_heads 128; nearest: 64 or 128
     """
     legal_layouts({name: [x] for name, x in layout.items()}, sizes)
 
@@ -311,11 +280,11 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
     {64}
     """
     known = {name: int(sizes[name]) for name in SIZES if name in sizes and float(sizes[name]).is_integer()}
-    taken = {name: _integers(name, values) for name, values in candidates.items() if values is not None}
-    every = _divisors(taken["chips"])
+    taken = {name: whole_numbers(name, values) for name, values in candidates.items() if values is not None}
+    every = divisors(taken["chips"])
     free: dict[str, Integers] = dict.fromkeys((name for name in candidates if name not in taken), every)
     if "microbatches" in free and "global_batch_size" in known:
-        free["microbatches"] = _divisors(np.array([known["global_batch_size"]]))
+        free["microbatches"] = divisors(np.array([known["global_batch_size"]]))
     free["expert_parallel"] = every if known.get("experts", 1) > 1 else every[:1]
     at: dict[str, Integers] = {"chips": taken["chips"]}
     for name, dimension in itertools.islice(DIMENSIONS.items(), 1, None):
@@ -372,7 +341,7 @@ def layouts_by_rule(
     most = min(left, domain)
     if routed and groups is None:
         most = 1 if sizes.get("kv_latent_size") else min(most, sizes.get("kv_heads", most))
-    legal = [n for n in _divisors(np.array([max(left, 1)])).tolist() if n <= max(domain, 1) and _shares_heads(n, sizes)]
+    legal = [n for n in divisors(np.array([max(left, 1)])).tolist() if n <= max(domain, 1) and _shares_heads(n, sizes)]
     first = tensor or max(n for n in legal if n <= max(most, 1))
     tensors = [first, *(n for n in legal if tensor is None and n > first and n % first == 0 and routed)]
     found = []
@@ -423,10 +392,10 @@ def training_layouts_by_rule(
         If what is given is illegal, or no layout is legal.
     """
     shared = chips // given.get("context_parallel", 1)
-    divisors = _divisors(np.array([max(shared, 1)])).tolist()
-    tensors = [n for n in divisors if n in _TRAINING_TENSORS and n <= max(domain, 1) and _shares_heads(n, sizes)]
+    every = divisors(np.array([max(shared, 1)])).tolist()
+    tensors = [n for n in every if n in _TRAINING_TENSORS and n <= max(domain, 1) and _shares_heads(n, sizes)]
     tensors = [given["tensor_parallel"]] if "tensor_parallel" in given else tensors
-    stages = [n for n in divisors if n <= sizes.get("layers", chips)]
+    stages = [n for n in every if n <= sizes.get("layers", chips)]
     stages = [given["pipeline_stages"]] if "pipeline_stages" in given else stages
     found, complaint = [], None
     for tensor, stage in [*((n, stages[0]) for n in tensors), *((tensors[-1], n) for n in stages[1:])]:
@@ -471,29 +440,3 @@ def _shares_heads(tensor: int, sizes: Mapping[str, int]) -> bool:
             or sizes.get("intermediate_size", tensor) % tensor == 0
         )
     )
-
-
-def _integers(name: str, values: Sequence[float]) -> Integers:
-    numbers = np.atleast_1d(np.asarray(values, dtype=float))
-    wrong = numbers[~((numbers >= 1) & (numbers % 1 == 0))]
-    if wrong.size:
-        raise ValueRangeError(f"{name} must be a whole number of at least 1 in a layout, got {wrong[0]:g}")
-    return np.unique(numbers).astype(np.int64)
-
-
-def _divisors(numbers: Integers) -> Integers:
-    """All that divide one of the numbers."""
-    return np.unique(np.concatenate([_divisors_of(int(number)) for number in numbers]))
-
-
-@lru_cache(maxsize=256)
-def _divisors_of(number: int) -> Integers:
-    """By trial up to the square root of the odd part: of a double it has 53 bits at most."""
-    powers = number & -number
-    odd = number // powers
-    root = math.isqrt(odd)
-    trials = (np.arange(first, min(first + _TRIALS, root + 1)) for first in range(1, root + 1, _TRIALS))
-    small = np.concatenate([trial[odd % trial == 0] for trial in trials])
-    found = np.concatenate([small, odd // small])
-    representable = (found[found <= 2**62 >> k] << k for k in range(powers.bit_length()))
-    return np.unique(np.concatenate(list(representable)))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import units
-from roofslate._base.messages import shown, unknown
+from roofslate._base.messages import shown
 from roofslate.errors import PartlyRead, PresetError, ValueRangeError
-from roofslate.presets.configs import BITS, Cache, Shape, bits_in, read_shape
+from roofslate.presets.configs import Cache, Shape, bits_in, bits_of, read_shape
 from roofslate.presets.preset import Fact, Preset
 from roofslate.registry.registry import lookup
+from roofslate.registry.values import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,8 +64,8 @@ class Model(Preset):
         name : str, optional
             Otherwise the name of the file or of its folder.
         weight_format, kv_format : str, optional
-            One of bf16, fp8, int8, fp4, int4, nvfp4, mxfp4, in place of the formats that the file states. With 4 bits
-            a model with experts keeps everything but them in 16 bits.
+            Names of `number_formats`, in place of the formats that the file states. With 4 bits a model with experts
+            keeps everything but them in 16 bits.
         strict : bool
             Refuse a file with anything that was not understood: an unknown architecture, a key that may bear weights.
             Otherwise a warning names it and says what was assumed, and `validate` refuses the model.
@@ -114,8 +115,10 @@ class Model(Preset):
             warnings.warn(PartlyRead(f"{said}. Compare its parameters with the model's card"), stacklevel=2)
         formats = shape.formats
         if weight_format is not None:
-            bits = bits_in(_checked("weight_format", weight_format), sparse="routed_experts" in shape.parts)
-            formats = replace(formats, weight=weight_format, bits=bits)
+            word = _checked("weight_format", weight_format)
+            bits = bits_in(word, shape.parts)
+            dense = word if any(part in bits for part in shape.parts if part != "routed_experts") else "bf16"
+            formats = replace(formats, weight=word, dense=dense, bits=bits)
         if kv_format is not None:
             formats = replace(formats, kv=_checked("kv_format", kv_format))
         shape = replace(shape, formats=formats, name=name or shape.name or shape.family or "config.json")
@@ -170,8 +173,7 @@ class Model(Preset):
         """
         bits, plain = self.shape.formats.bits, self.shape.formats.plain
         if weight_format is not None:
-            bits = bits_in(_checked("weight_format", weight_format), sparse="routed_experts" in self.parts)
-            plain = BITS["bf16"]
+            bits, plain = bits_in(_checked("weight_format", weight_format), self.parts), bits_of("bf16")
         return sum(count * bits.get(part, plain) for part, count in self.parts.items()) / 8
 
     def cache_bytes(self, context_length: Any, *, kv_format: str | None = None) -> Any:
@@ -221,7 +223,7 @@ class Model(Preset):
                 "bytes_per_added_token": size * count * cache.growth,
                 "cache_bytes": size * count * float(cache.at(tokens)),
                 "index_bytes": size * count * cache.index * float(tokens),
-                "state_bytes": BITS["bf16"] / 8 * count * cache.state,
+                "state_bytes": bits_of("bf16") / 8 * count * cache.state,
             }
             for cache, count in self._caches().items()
         ]
@@ -268,7 +270,7 @@ class Model(Preset):
         return Counter(layer.cache for layer in self.shape.layers if layer.cache.kind != "none")
 
     def _element_bytes(self, kv_format: str | None) -> float:
-        return BITS[_checked("kv_format", kv_format or self.shape.formats.kv)] / 8
+        return bits_of(_checked("kv_format", kv_format or self.shape.formats.kv)) / 8
 
     def _rows(self) -> list[tuple[str, str, str]]:
         own = [(name, str(fact), "config.json") for name, fact in self.facts.items()]
@@ -297,9 +299,9 @@ _IDLE = ("input_table", "vision", "audio")
 
 
 def _checked(quantity: str, word: str) -> str:
-    if not isinstance(word, str) or word not in BITS:
-        raise unknown(quantity, word, lookup(quantity).choices)
-    return word
+    """The word of a format that may be written in another way."""
+    q = lookup(quantity)
+    return q.choices[int(number(word, q))]
 
 
 def _tokens(context_length: Any) -> npt.NDArray[np.float64]:
@@ -354,7 +356,7 @@ def _values(shape: Shape) -> dict[str, float | str]:
         "active_parameters": active,
         **{name: float(size) for name, size in shape.sizes.items()},
     }
-    size = BITS[shape.formats.kv] / 8
+    size = bits_of(shape.formats.kv) / 8
     growth = sum(cache.growth for cache in caches)
     sizes = shape.sizes
     plain = sizes.get("kv_latent_size") or 2 * sizes.get("kv_heads", 0) * sizes.get("head_size", 0)
@@ -371,14 +373,39 @@ def _values(shape: Shape) -> dict[str, float | str]:
     index = sum(cache.index for cache in caches)
     if index:
         values["index_bytes_per_token"] = size * index
-    values["weight_format"] = shape.formats.weight
+    values |= _stored_formats(shape)
     values["kv_format"] = shape.formats.kv
+    states = [cache for cache in caches if cache.state]
+    if states:
+        values["recurrent_layers"] = float(len(states))
+        values["layer_state_bytes"] = 2.0 * max(cache.state for cache in states)
+    holding = sum(1 for cache in caches if cache.elements)
+    if holding not in (0, len(caches) - len(states)):
+        values["kv_layers"] = float(holding)
+    return values
+
+
+def _stored_formats(shape: Shape) -> dict[str, float | str]:
+    """Formats and bytes of the routed experts and of the other weights."""
+    parts, formats = shape.parts, shape.formats
+    routed = parts.get("routed_experts", 0)
+    values: dict[str, float | str] = {"weight_format": formats.weight}
+    plain = bits_of("bf16")
+    dense = sum(n * formats.bits.get(part, plain) for part, n in parts.items() if part != "routed_experts")
+    mean = dense / (sum(parts.values()) - routed)
+    bits = formats.bits.get("routed_experts", plain) if routed else mean
+    if routed and bits != bits_of(formats.weight):
+        values["bits_per_weight"] = bits
+    if mean != bits or (not routed and bits != bits_of(formats.weight)):
+        values["dense_format"] = formats.dense
+        if mean != bits_of(formats.dense):
+            values["dense_bytes_per_weight"] = mean / 8
     return values
 
 
 def _note(shape: Shape) -> str:
     """What a reader of the cache's number should know."""
-    size = BITS[shape.formats.kv] / 8
+    size = bits_of(shape.formats.kv) / 8
     windowed = [layer.cache for layer in shape.layers if layer.cache.window]
     if not windowed:
         return ""

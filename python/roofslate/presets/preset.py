@@ -34,6 +34,8 @@ KINDS = {
     "api_prices": "api_prices",
     "speculators": "speculator",
     "workloads": "workload",
+    "sites": "site",
+    "engines": "engine",
 }
 
 
@@ -109,7 +111,7 @@ class Preset:
     name : str
     kind : str
         The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"``, ``"loss_law"``, ``"storage"``,
-        ``"api_prices"`` or ``"speculator"``.
+        ``"api_prices"``, ``"speculator"``, ``"workload"`` or ``"site"``.
     facts : Mapping[str, Fact]
         What it supplies, by the name of the quantity.
     values : Mapping[str, float or str]

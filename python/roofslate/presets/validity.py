@@ -77,11 +77,12 @@ def _stale(presets: Sequence[Preset], day: str) -> Iterator[tuple[Preset, str, s
         holding = [preset for preset in entries if not days_outside(preset, day)]
         newest = max(holding or entries, key=validity_of)
         start, end = validity_of(newest)
-        date = newest.date + "0000-12-28"[len(newest.date) :]
+        seen = max(newest.date, str(newest.attributes.get("last_seen", "")))
+        date = seen + "0000-12-28"[len(seen) :]
         if not holding and start <= day:
             yield newest, next(iter(newest.facts)), "stale", f"ended on {end}, and no entry follows"
-        elif holding and newest.date and date < day and _days_between(date, day) > _LONGEST:
-            yield newest, next(iter(newest.facts)), "stale", f"its source is of {newest.date}"
+        elif holding and seen and date < day and _days_between(date, day) > _LONGEST:
+            yield newest, next(iter(newest.facts)), "stale", f"its source is of {seen}"
 
 
 def _unverified(presets: Sequence[Preset]) -> Iterator[tuple[Preset, str, str, str]]:

@@ -21,6 +21,7 @@ from roofslate.price_lists.result import Assumption, Inference
 from roofslate.price_lists.verdicts import conclude
 from roofslate.registry.registry import ancestors, lookup
 from roofslate.registry.values import input_quantity
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -107,7 +108,8 @@ def infer(
         supply a capacity, a bandwidth and a price.
     **inputs
         What is known of the model and the machine: a number, a text with a unit, or a range ``(low, high)``, and
-        ``model=``, ``hardware=``, ``prices=``. What is not given is assumed, and listed in the result with its source.
+        ``model=``, ``hardware=``, ``prices=``; ``as_of=``, a day whose list and price of a chip count. What is not
+        given is assumed, and listed in the result with its source.
 
     Returns
     -------
@@ -129,8 +131,9 @@ def infer(
     >>> found.verdicts.loc["kv_bytes_per_token", "verdict"]
     'not determined'
     """
-    inputs = with_scenario(scenario, inputs)
-    tariff = read_tariff(prices)
+    listed = isinstance(prices, (str, Preset))
+    inputs = with_scenario(scenario, inputs, day_acts=listed)
+    tariff = read_tariff(prices, inputs.pop(DAY, None))
     if isinstance(rounding, bool) or not isinstance(rounding, (int, float)) or not 0 <= rounding < 0.5:
         raise ValueRangeError(f"rounding must be a share from 0 to below 0.5, got {shown(rounding)}")
     devices = _devices(tiers)
@@ -198,6 +201,8 @@ def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], l
     assumptions = []
     for name, i in grid.inputs.items():
         if i.origin == "model" and name in (*_STATED, *_SOUGHT):
+            continue
+        if i.origin and name not in grid.presets[i.origin][0].facts:
             continue
         ends = tuple(map(float, i.values)) if i.dims else (float(i.values),) * 2
         if ends[0] > ends[1]:

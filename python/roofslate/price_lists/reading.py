@@ -73,7 +73,7 @@ class Tariff:
     origin: str
 
 
-def read_tariff(prices: Any) -> Tariff:
+def read_tariff(prices: Any, day: Any = None) -> Tariff:
     """Read a price list.
 
     Parameters
@@ -82,6 +82,8 @@ def read_tariff(prices: Any) -> Tariff:
         A preset of `rs.api_prices`, its name, or prices by their names: ``input``, ``output``, ``cache_read``,
         ``cache_write_5m``, ``cache_write_1h``, ``cache_storage``, ``long_context_threshold``, ``long_input``,
         ``long_output``, ``long_cache_read``, or the names of the quantities. Numbers are dollars a token.
+    day : str or datetime.date, optional
+        Of a preset, the entry of its series that was in force on this day.
 
     Returns
     -------
@@ -94,11 +96,16 @@ def read_tariff(prices: Any) -> Tariff:
     """
     if isinstance(prices, str):
         prices = api_prices[prices]
+    if isinstance(prices, Preset) and prices.kind == "api_prices" and day is not None:
+        prices = api_prices.as_of(prices, day)
     if isinstance(prices, Preset):
         if prices.kind != "api_prices":
             raise PresetError(f"prices: {prices.name!r} is a {prices.kind} preset, not a list of API prices")
         name, origin = prices.name, next(iter(prices.facts.values())).origin
-        given: Mapping[Any, Any] = prices.values
+        # a price that needs another figure of the list, such as the time of a write, is left out without it
+        given: Mapping[Any, Any] = {
+            key: x for key, x in prices.values.items() if _TOGETHER.get(key, key) in prices.values
+        }
     elif isinstance(prices, Mapping) or (hasattr(prices, "to_dict") and getattr(prices, "ndim", 0) == 1):
         name, origin = str(getattr(prices, "name", None) or "prices"), "given"
         given = prices if isinstance(prices, Mapping) else prices.to_dict()

@@ -23,6 +23,7 @@ from typing import cast
 from roofslate import units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import InputTypeError, UnitError, UnknownName
+from roofslate.registry.formats import same_words
 from roofslate.registry.recorder import Formula, Recorder, Term
 from roofslate.registry.registry import Registry, current, entries, kept_by_registry, unknown_quantity
 from roofslate.registry.tokens import Token, TokenReader
@@ -320,7 +321,7 @@ class _Parser(TokenReader):
                 self.fail(f"{self.steps.told(against)} is no choice: a quoted word compares with a choice", token)
         if token.text not in ("==", "!="):
             self.fail("the words of a choice have no order: compare by == or !=", token)
-        if a.choices and b.choices and a.choices != b.choices:
+        if a.choices and b.choices and not same_words(a.choices, b.choices):
             self.fail(f"{self.steps.told(a)} and {self.steps.told(b)} are choices of other words", token)
         return self.number_of_word(a, left, b), self.number_of_word(b, right, a)
 

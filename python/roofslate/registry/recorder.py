@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from roofslate import _core
-from roofslate._base.messages import unknown
 from roofslate.errors import UnitError
+from roofslate.registry.formats import position_of
 from roofslate.units import COUNTED_UNITS, NUMBER, dimension_of
 
 if TYPE_CHECKING:
@@ -147,9 +147,7 @@ class Recorder(Steps, ABC):
 
     def word(self, name: str, word: str, choices: tuple[str, ...]) -> Term:
         """The number of a word of the choice that is called so."""
-        if word not in choices:
-            raise unknown(name, word, choices)
-        return self.constant(float(choices.index(word)))
+        return self.constant(float(position_of(name, word, choices)))
 
     def operation(self, name: str, *terms: Term) -> Term:
         """What an operation gives of terms that it takes.

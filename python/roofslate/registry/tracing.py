@@ -14,6 +14,7 @@ import numpy as np
 from roofslate import _core, units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import DefinitionError, RoofslateError, UnitError, UnknownName
+from roofslate.registry.formats import same_words
 from roofslate.registry.recorder import Formula, Recorder, Term, written_out
 from roofslate.registry.registry import entries, unknown_quantity
 from roofslate.registry.values import is_bool
@@ -149,7 +150,7 @@ class Tracer(Recorder):
                 return self.combined("equal", choice, self.word(_name(a), b, words))
             except UnknownName as error:
                 self.fail(error, UnknownName)
-        if _choices(b) != words:
+        if not _choices(b) or not same_words(_choices(b), words):
             listed = " | ".join(map(repr, words))
             self.fail(f"{self.told(choice)} is one of {listed}: compare it with one of these words, not with {b!r}")
         return self.combined("equal", choice, self.term(b))

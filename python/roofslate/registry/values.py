@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import _core, units
-from roofslate._base.messages import shown, unknown
+from roofslate._base.messages import shown
 from roofslate._base.threads import reading_threads
 from roofslate.errors import InputTypeError, UnitError, UnknownName, ValueRangeError
+from roofslate.registry.formats import position_of
 from roofslate.registry.registry import Quantity, entries, lookup, unknown_quantity
 from roofslate.registry.words import PRESET_KEYWORDS
 
@@ -42,9 +43,7 @@ def parsed(value: Any, q: Quantity) -> float:
 def _position(value: Any, q: Quantity) -> float:
     if not isinstance(value, str):
         raise InputTypeError(f"{q.name} is one of {q.range_text}, got {shown(value)}")
-    if value not in q.choices:
-        raise unknown(f"{q.name}", value, q.choices)
-    return float(q.choices.index(value))
+    return float(position_of(q.name, value, q.choices))
 
 
 def expected_of(q: Quantity) -> str:

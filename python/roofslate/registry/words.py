@@ -1,6 +1,8 @@
-"""Keywords of presets, as calls and conditions take them."""
+"""Keywords of presets, as calls and conditions take them, and the keyword of a day."""
 
-__all__ = ["PRESET_KEYWORDS"]
+__all__ = ["DAY", "PRESET_KEYWORDS"]
+
+DAY = "as_of"  # asks for the prices of a day
 
 PRESET_KEYWORDS = (
     "model",
@@ -12,4 +14,6 @@ PRESET_KEYWORDS = (
     "api_prices",
     "speculator",
     "workload",
+    "site",
+    "engine",
 )

@@ -1,1 +1,1 @@
-"""Services request by request, timetables of trains and pipelines, ciphers and reversible networks."""
+"""Simulations of services and pipelines, expert layers, ciphers, reversible networks."""

@@ -72,6 +72,10 @@ _NAMED: tuple[tuple[str, Unit, dict[str, Any]], ...] = (
     ("J", base_unit(J=1), {**_SMALL, **LARGE}),
     ("W", base_unit(J=1, s=-1), {**_SMALL, **LARGE}),
     ("Wh", base_unit(_HOUR, J=1), {**_SMALL, **LARGE}),
+    ("kg", base_unit(kg=1), {}),
+    ("tonne tonnes", base_unit(1000, kg=1), {}),
+    ("m", base_unit(m=1), {"m": _SMALL["m"], "c": Fraction(1, 100)}),
+    ("gCO2", base_unit(gCO2=1), {**_SMALL, **LARGE}),
     ("%", base_unit(Fraction(1, 100)), {}),
     ("1", base_unit(), {}),
 )

@@ -100,6 +100,10 @@ def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
         times = [(1e-9, "ns", 0.0), (1e-6, "µs", 1e-6), (1e-3, "ms", 1e-3), (1.0, "s", 1.0), (60.0, "min", 120.0)]
         long = [(3600.0, "h", 7200.0), (86400.0, "days", 172800.0), (float(YEAR), "years", 2.0 * YEAR)]
         return tuple(_Rung(*rung) for rung in times + long), 3
+    if exponents == {"s": -1}:
+        return (_Rung(1 / YEAR, "/yr", 0.0), _Rung(1.0, "/s", 1e-6)), 1
+    if exponents == {"gCO2": 1, "J": -1}:
+        return (_Rung(1 / 3.6e6, "gCO2/kWh", 0.0),), 0
     if exponents.get("chip", 0) < 0:
         del exponents["chip"]  # "192 GB" of one chip
     if exponents.get("USD") == 1:
@@ -116,7 +120,7 @@ def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
     if exponents.get("J") == 1 and exponents.get("s") == -1:
         symbols["J"] = "W"
         del exponents["s"]
-    lead = next((name for name in ("FLOP", "byte", "J", "s", *COUNTED_UNITS) if exponents.get(name) == 1), None)
+    lead = next((name for name in ("FLOP", "byte", "J", "gCO2", "s", *COUNTED_UNITS) if exponents.get(name) == 1), None)
     others = "".join("*" + _power(symbols[name], x) for name, x in exponents.items() if x > 0 and name != lead)
     below = "".join("/" + _power(symbols[name], -x) for name, x in exponents.items() if x < 0)
     if lead is None or (lead == "FLOP" and exponents.get("byte", 0) < 0):
@@ -124,7 +128,7 @@ def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
     steps = [(1.0, "", 0.0), *((float(factor), prefix, float(factor)) for prefix, factor in LARGE.items())]
     if lead == "s":
         steps = steps[:1]
-    if lead in ("s", "J"):
+    if lead in ("s", "J", "gCO2"):
         steps = [(1e-9, "n", 0.0), (1e-6, "µ", 1e-6), (1e-3, "m", 1e-3), (1.0, "", 1.0), *steps[1:]]
     if lead in COUNTED_UNITS:
         steps[1] = (1e3, "k", 1e4)

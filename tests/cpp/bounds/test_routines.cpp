@@ -1,6 +1,7 @@
 // Bounds of routines: every value at a point of a box lies between the ends that its routine gives for the box.
 #include "roofslate/bounds/interval.hpp"
 #include "roofslate/language/distributions.hpp"
+#include "roofslate/quantities/sessions.hpp"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -101,6 +102,8 @@ namespace roofslate
             expect_enclosed<quantities::signed_root>({{-1e3, 1e3, false}});
             expect_enclosed<quantities::wait_quantile>({{1e-9, 1}, {0.01, 0.9999, false}});
             expect_enclosed<quantities::wait_below>({{1e-9, 1}, {0.01, 0.9999, false}});
+            expect_enclosed<quantities::lognormal_share>({{1e-9, 1e9}, {1e-6, 1e6}});
+            expect_enclosed<quantities::lognormal_share>({{0.9, 1.2}, {1e-3, 1}});
         }
         // Of a box that shrinks to a point little more is left than the value: what was lost is lost in proportion.
         TEST(Routines, BoundsCloseInOnTheValue)
@@ -123,6 +126,16 @@ namespace roofslate
                 EXPECT_LT(width(as_routine<quantities::gamma_share>::entry, {1.2, 1, 0.3}, by), 30 * by);
                 EXPECT_LT(width(as_routine<quantities::gamma_quantile>::entry, {0.9, 1, 0.3}, by), 30 * by);
             }
+        }
+        TEST(Routines, SharesOfWhatIsFarFromAllAreExact)
+        {
+            const Routine& routine = as_routine<quantities::lognormal_share>::entry;
+            const auto expect = [&](const Range& t, double end) {
+                const Range bounds = range_of_routine(routine, {t, Range{0, 0.1}, Range{}});
+                EXPECT_EQ(bounds.low, end);
+                EXPECT_EQ(bounds.high, end);
+            };
+            expect({100, 1e9}, 1), expect({1e-9, 0.01}, 0);
         }
         TEST(Routines, WhatIsNoNumberSomewhereHasNoBounds)
         {

@@ -32,7 +32,15 @@ def difference(output, inputs, name, share):
     return total / (share * rs.value(output, inputs))
 
 
-WHOLE = ("batch_slots", "lora_adapters", "prefill_replicas")  # numbers of things: no derivative
+def is_isolated(output, inputs, name):
+    """Return True if the value jumps at this one point, so that it has no slope."""
+    x, step = inputs[name], 1e-6
+    near = [rs.value(output, Settled({**inputs, name: x * (1 + sign * step)})) for sign in (1, -1)]
+    return not math.isclose(sum(near) / 2, rs.value(output, Settled(inputs)), rel_tol=1e-5)
+
+
+# Numbers of things: no derivative.
+WHOLE = ("batch_slots", "lora_adapters", "prefill_replicas", "length_chips", "width_chips", "height_chips")
 
 
 @pytest.mark.heavy
@@ -66,6 +74,9 @@ def test_against_differences_at_the_values_by_hand():
                 skipped += 1
                 continue
             if not abs(wide - narrow) <= 1e-11 * max(1.0, abs(wide)):  # or no number: a jump to infinity
+                skipped += 1
+                continue
+            if is_isolated(output, inputs, name):  # as at a ring of an odd number of chips
                 skipped += 1
                 continue
             assert found[name] == pytest.approx(narrow, rel=1e-9, abs=1e-11), (output, name, inputs)

@@ -105,6 +105,39 @@ def test_training_is_as_looking_at_every_layout():
     assert rs.value("pretraining_cost", plan.best) == plan.table["pretraining_cost"].iloc[0]
 
 
+def test_a_recipe_is_searched_if_none_is_given():
+    """The best of all recipes, one by one."""
+    run = {name: x for name, x in RUN.items() if name not in ("activation_policy", "sharded_state")}
+    run |= {"model": "Llama-3.1-70B", "chips": 64}
+    plan = rs.deploy(objective="pretraining_cost", **run)
+    recipes = ["activation_policy", "sharded_state", "pipeline_schedule", "model_chunks"]
+    assert {*recipes} <= {*plan.table.columns}
+    assert plan.best["sequence_parallel"] == "on"
+    interleaved = plan.table["pipeline_schedule"] == "interleaved"
+    assert (plan.table.loc[~interleaved, "model_chunks"] == 1).all()
+    for policy, state in itertools.product(("all", "selective", "block"), ("optimizer", "gradients", "weights")):
+        for schedule, chunks in (("1f1b", 1), ("interleaved", 2), ("interleaved", 5)):
+            recipe = {"activation_policy": policy, "sharded_state": state, "pipeline_schedule": schedule}
+            recipe |= {"model_chunks": chunks} if schedule == "interleaved" else {}
+            one = rs.deploy(objective="pretraining_cost", sequence_parallel="on", **run, **recipe)
+            rows = (
+                plan.table[recipes]
+                .isin({name: [x] for name, x in recipe.items()} | {"model_chunks": [chunks]})
+                .all(axis=1)
+            )
+            assert rows.sum() == len(one.table)
+            if len(one.table):
+                assert plan.table.loc[rows, "pretraining_cost"].min() == one.table["pretraining_cost"].min()
+    given_recipe = rs.deploy(objective="pretraining_cost", pipeline_schedule="1f1b", **run)
+    assert "model_chunks" not in given_recipe.table
+
+
+def test_training_searches_no_crowd():
+    plan = rs.deploy(objective="pretraining_cost", chips=64, **RUN)
+    assert "concurrency" not in plan.table
+    assert not any("concurrency" in text for text in plan.always)
+
+
 # ------------------------------------------------------------------------------------------------------- the lecture
 
 
@@ -351,7 +384,21 @@ def test_layouts_that_do_not_divide():
         ({"chips": 8}, {"intermediate_size": 100, "experts": 8}, None),
         ({"chips": 8}, {"intermediate_size": 100, "experts": 8, "dense_layers": 1}, "intermediate_size 100"),
         ({"chips": 64, "attention_data_parallel": 4, "tensor_parallel": 8}, {}, "32 does not make up"),
-        ({"chips": 12, "pipeline_stages": 4}, {"layers": 24, "model_chunks": 4}, "model_chunks 16 does not"),
+        ({"chips": 12, "pipeline_stages": 4}, {"layers": 24, "model_chunks": 4}, None),
+        ({"chips": 16, "pipeline_stages": 16}, {"layers": 126, "model_chunks": 8}, None),
+        (
+            {"chips": 16, "pipeline_stages": 16}, {"layers": 126, "model_chunks": 9},
+            "144 does not leave a unit to each chunk of layers, embedding and output head 128; nearest: 128$",
+        ),
+        ({"chips": 16, "expert_parallel": 16}, {"experts": 8}, None),
+        (
+            {"chips": 16, "data_parallel": 16, "expert_parallel": 16}, {"experts": 8, "global_batch_size": 16},
+            "expert_parallel 16 does not leave an expert to each part of experts 8; nearest: 8$",
+        ),
+        ({"chips": 24}, {"attention_heads": 16}, "tensor_parallel 24 does not divide attention_heads 16; nearest: 16$"),
+        ({"chips": 6}, {"attention_heads": 16}, "nearest: 4 or 8$"),
+        ({"chips": 6}, {"kv_heads": 4}, "kv_heads 4; nearest: 4 or 8$"),
+        ({"chips": 3}, {"kv_heads": 4}, "kv_heads 4; nearest: 2 or 4$"),
         ({"chips": 6, "context_parallel": 3}, {"sequence_length": 8192}, "does not divide sequence_length"),
     ],
 )  # fmt: skip
@@ -401,7 +448,7 @@ def test_a_kind_without_a_legal_layout_is_rejected():
     )  # fmt: skip
     assert set(found.table["model"]) == {"Llama-3.1-70B"}
     (row,) = found.rejected[found.rejected["model"] == "DeepSeek-V3"].to_dict("records")
-    assert row["condition"] == "pipeline_stages 64 does not leave a layer to each stage of layers 61"
+    assert row["condition"] == "pipeline_stages 64 does not leave a layer to each stage of layers 61; nearest: 61"
     assert math.isnan(row["margin"])
 
 

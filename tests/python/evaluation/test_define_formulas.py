@@ -119,7 +119,8 @@ def copies():
             for need in BUILT[name].needs:
                 make(need)
             chained[name] = define_copy(name, renamed)
-            renamed[name] = f"copy_of_{name}"
+            if not BUILT[name].choices:  # only a choice compares with words
+                renamed[name] = f"copy_of_{name}"
 
     with rs.definitions():
         for name in computed:
@@ -141,7 +142,10 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
             if not inputs.keys().isdisjoint(BUILT[name].replaced_where):
                 continue  # the registry takes another formula there, which has its own copy
             if kind == "chained":  # a supplied quantity is that of the copy
-                inputs = {f"copy_of_{n}" if n in BUILT and is_copied(n) else n: x for n, x in inputs.items()}
+                inputs = {
+                    f"copy_of_{n}" if n in BUILT and is_copied(n) and not BUILT[n].choices else n: x
+                    for n, x in inputs.items()
+                }
                 if not inputs.keys().isdisjoint(IMPLYING):
                     inputs.setdefault("layout", "parallel")  # which the quantity itself implies, its copy does not
             try:

@@ -45,14 +45,14 @@ def test_a_card_that_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_guesses_are_graded() -> None:
-    table = cards.grade({"F2": "0.28 ms", "F8": 5400, "F9": "30 ms", "F19": "260e12 tok", "F26": 999})
+    table = rs.flashcards().grade({"F2": "0.28 ms", "F8": 5400, "F9": "30 ms", "F19": "260e12 tok", "F26": 999})
     assert list(table.columns) == ["guess", "nearest", "label", "unit", "verdict"]
     assert table["verdict"].tolist() == ["right", "right", "wrong", "right", "right"]
     assert table.loc["F2", "guess"] == pytest.approx(0.28)
     assert table.loc["F8", "nearest"] == pytest.approx(5440.5, rel=1e-3)
     assert table.loc["F9", "nearest"] == pytest.approx(24)
-    assert cards.grade({"F8": 2410}, tolerance=1e-3)["verdict"].tolist() == ["wrong"]
-    assert cards.grade({}).empty
+    assert rs.flashcards().grade({"F8": 2410}, tolerance=1e-3)["verdict"].tolist() == ["wrong"]
+    assert rs.flashcards().grade({}).empty
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_guesses_are_graded() -> None:
 )
 def test_mistakes_are_named(guesses: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        cards.grade(guesses)
+        rs.flashcards().grade(guesses)
     with pytest.raises(rs.errors.ValueRangeError, match="tolerance"):
-        cards.grade({"F2": 1}, tolerance=-1)
+        rs.flashcards().grade({"F2": 1}, tolerance=-1)
 
 
 def test_claims_have_a_date_and_a_standing() -> None:

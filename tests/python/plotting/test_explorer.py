@@ -31,6 +31,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "scale_up_domains": {"hardware": "GB200 NVL72"},
     "machine_balance": {"hardware": "B200", "weight_format": "bf16"},
     "overtraining_tornado": {"model_lifetime": "60 d"},
+    "waiting_vs_load": {"batch_slots": 100},
 }
 
 

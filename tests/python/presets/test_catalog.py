@@ -369,7 +369,7 @@ def test_a_bad_environment_is_told_each_time_and_can_be_mended(tmp_path, monkeyp
     ("text", "line", "message"),
     [
         ("[hardwear.x.values]\nchips = 1", 1, "unknown section 'hardwear'; did you mean 'hardware'?"),
-        ("title = 'x'\n", 1, "unknown section 'title'; known are 'hardware', 'models'"),
+        ("color = 'x'\n", 1, "unknown section 'color'; known are 'hardware', 'models'"),
         ("\nhardware = 'x'\n", 2, "'hardware' should hold presets, each a table [hardware.<name>]"),
         ("\n[[hardware]]\nx = 1\n", 2, "'hardware' should hold presets"),
         ("\n[hardware.x]\nnote = 'n'\n", 2, "'x' supplies no values"),
@@ -589,7 +589,7 @@ def test_storage_and_price_lists_have_keywords():
 
 
 @pytest.mark.parametrize(
-    "catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "speculators"]
+    "catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "speculators", "sites"]
 )
 def test_every_preset_unpacks(catalog):
     for preset in getattr(rs, catalog).values():

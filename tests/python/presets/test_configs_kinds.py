@@ -389,7 +389,7 @@ W8 = {"weights": {"num_bits": 8, "type": "float"}}
         ),
         (
             {"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": {"-:.*self_attn.*": {}}},
-            {"routed_experts": 4.125, "attention": 16, "shared_experts": 4.125},
+            {"routed_experts": 4.15625, "attention": 16, "shared_experts": 4.15625},
         ),
         (
             {

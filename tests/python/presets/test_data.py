@@ -15,13 +15,22 @@ UNITS = {
     **dict.fromkeys(["hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"], "byte/s/chip"),
     **dict.fromkeys(["scale_up_domain", "chips"], "chip"),
     **dict.fromkeys(["dies_per_chip", "cables_per_chip"], "1/chip"),
+    **dict.fromkeys(["scale_up_topology", "torus_dimensions", "torus_wiring"], "1"),
+    **dict.fromkeys(["torus_length", "torus_width", "torus_height", "group_links", "global_links"], "1"),
+    **dict.fromkeys(["dragonfly_group", "dragonfly_board", "chips_per_tray"], "chip"),
+    **dict.fromkeys(["rack_power", "rack_fixed_power", "liquid_cooling", "air_cooling"], "J/s"),
+    "rack_power_per_chip": "J/s/chip",
+    **dict.fromkeys(["tray_weight", "rack_fixed_weight"], "kg"),
     **dict.fromkeys(
         ["total_parameters", "active_parameters", "active_dense_parameters", "matrices_per_expert"], "parameter"
     ),
     **dict.fromkeys(["layers", "dense_layers", "hidden_size", "intermediate_size", "vocabulary_size"], "1"),
     **dict.fromkeys(["attention_heads", "kv_heads", "head_size", "kv_latent_size"], "1"),
     **dict.fromkeys(["experts", "experts_per_token", "shared_experts", "expert_intermediate_size"], "1"),
-    **dict.fromkeys(["weight_format", "kv_format", "expert_reads"], "1"),
+    **dict.fromkeys(["weight_format", "dense_format", "kv_format", "expert_reads"], "1"),
+    "dense_bytes_per_weight": "byte/parameter",
+    **dict.fromkeys(["recurrent_layers", "kv_layers"], "1"),
+    "layer_state_bytes": "byte/sequence",
     **dict.fromkeys(["latent_rotary_size", "global_attention_layers", "windowed_kv_share"], "1"),
     **dict.fromkeys(["kv_compression", "kept_token_share", "kept_head_share", "stored_layer_share"], "1"),
     **dict.fromkeys(["attention_window", "selected_tokens"], "token/sequence"),
@@ -50,6 +59,15 @@ UNITS = {
     "hbm_capacity": "byte/chip",
     "chip_power": "J/s/chip",
     "chip_price": "USD/s/chip",
+    **dict.fromkeys(["server_capital", "network_capital"], "USD/chip"),
+    "hbm_price": "USD/byte",
+    "hbm_markup": "1",
+    "depreciation_time": "s",
+    "interest_rate": "1/s",
+    "system_power": "J/s/chip",
+    "carbon_intensity": "gCO2/J",
+    "power_usage_effectiveness": "1",
+    **dict.fromkeys(["electricity_price", "colocation_price"], "USD/J"),
     "bytes_per_weight": "byte/parameter",
     "kv_bytes_per_token": "byte/token",
     "balance_tokens": "token",
@@ -60,13 +78,14 @@ FORMATS = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5}
 
 
 def test_shipped_presets_fit_the_registry():
-    for catalog in (catalogs.hardware, catalogs.models, catalogs.prices, catalogs.storage, catalogs.api_prices):
+    sections = ("hardware", "models", "prices", "storage", "api_prices", "sites")
+    for catalog in (getattr(catalogs, section) for section in sections):
         for preset in catalog.values():
             for name, fact in preset.facts.items():
                 assert fact.unit == ("1" if "_share" in name else UNITS[name])
 
 
-@pytest.mark.parametrize("section", ["hardware", "models", "prices", "storage", "api_prices"])
+@pytest.mark.parametrize("section", ["hardware", "models", "prices", "storage", "api_prices", "sites"])
 def test_every_number_has_source_and_date(section):
     for preset in getattr(catalogs, section).values():
         assert preset.facts
@@ -282,7 +301,7 @@ def test_shapes_are_possible(name):
     assert model["intermediate_size"] >= 1
     assert model["expert_intermediate_size"] >= 1
     assert (model["experts"] == 1) == (model["dense_layers"] == model["layers"])
-    assert model["weight_format"] in FORMATS
+    assert model["weight_format"] in rs.number_formats().index
 
 
 def test_the_lectures_round_model():

@@ -225,7 +225,7 @@ def test_bytes_of_mixed_formats():
     routed = model.parts["routed_experts"]
     assert model.stored_bytes() == routed * 4.25 / 8 + (model.total_parameters - routed) * 2
     assert model.stored_bytes() / 2**30 == pytest.approx(60.8, abs=0.1)
-    assert model.weight_format == "fp4"
+    assert model.weight_format == "mxfp4"
     assert model.stored_bytes("bf16") == 2 * model.total_parameters
     assert model.parameter_table()["bytes"].sum() == model.stored_bytes()
 
@@ -233,13 +233,13 @@ def test_bytes_of_mixed_formats():
 @pytest.mark.parametrize(
     ("name", "weight", "kv", "kept"),
     [
-        ("deepseek-ai/DeepSeek-V3", "fp8", "bf16", ()),
-        ("deepseek-ai/DeepSeek-V4-Flash", "fp4", "bf16", ()),
-        ("moonshotai/Kimi-K2.5", "fp4", "bf16", ("attention", "dense_ffn", "shared_experts")),
-        ("nvidia/Kimi-K2.5-NVFP4", "fp4", "fp8", ("attention",)),
-        ("nvidia/Kimi-K2.6-NVFP4", "fp4", "fp8", ("attention", "shared_experts")),
-        ("nvidia/Gemma-4-26B-A4B-NVFP4", "fp4", "fp8", ("attention", "shared_experts")),
-        ("Qwen/Qwen3-235B-A22B-FP8", "fp8", "bf16", ()),
+        ("deepseek-ai/DeepSeek-V3", "fp8-block", "bf16", ()),
+        ("deepseek-ai/DeepSeek-V4-Flash", "mxfp4", "bf16", ()),
+        ("moonshotai/Kimi-K2.5", "int4-g32", "bf16", ("attention", "dense_ffn", "shared_experts")),
+        ("nvidia/Kimi-K2.5-NVFP4", "nvfp4", "fp8", ("attention",)),
+        ("nvidia/Kimi-K2.6-NVFP4", "nvfp4", "fp8", ("attention", "shared_experts")),
+        ("nvidia/Gemma-4-26B-A4B-NVFP4", "nvfp4", "fp8", ("attention", "shared_experts")),
+        ("Qwen/Qwen3-235B-A22B-FP8", "fp8-block", "bf16", ()),
         ("Qwen/Qwen3-32B-FP8-Static-PerTensor", "fp8", "fp8", ()),
         ("Qwen/Qwen3-8B", "bf16", "bf16", ("attention", "dense_ffn")),
     ],
@@ -257,11 +257,11 @@ def test_formats_of_public_files(name, weight, kv, kept):
 @pytest.mark.parametrize(
     ("table", "bits", "word"),
     [
-        ({"quant_method": "gptq", "bits": 4, "group_size": 128}, 4.125, "fp4"),
-        ({"quant_method": "awq", "bits": 4, "group_size": 64}, 4.25, "fp4"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 128}, 4.15625, "int4-g128-zp"),
+        ({"quant_method": "awq", "bits": 4, "group_size": 64}, 4.3125, "int4-g64-zp"),
         ({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8.25, "int8"),
         ({"quant_method": "fbgemm_fp8"}, 8, "fp8"),
-        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 8 + 32 / 2**14, "fp8"),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 8 + 32 / 2**14, "fp8-block"),
         ({"quant_method": "unheard of"}, 16, "bf16"),
         ({"config_groups": {"group_0": {"weights": {"num_bits": 16, "type": "float"}}}}, 16, "bf16"),
     ],

@@ -91,10 +91,32 @@ def test_sizes_of_shipped_files_follow_the_formats_that_they_name() -> None:
 
 def test_published_ids_are_aliases_of_the_checkpoint_in_its_format() -> None:
     assert rs.models["zai-org/GLM-5.3-FP8"].name == "GLM-5.2-FP8"
-    assert rs.models["nvidia/GLM-5.2-NVFP4"]["weight_format"] == "fp4"
+    assert rs.models["nvidia/GLM-5.2-NVFP4"]["weight_format"] == "nvfp4"
     assert rs.models["nvidia/GLM-5.2-NVFP4"].attributes["experts_format"] == "nvfp4"
     assert rs.models["moonshotai/Kimi-K3"].attributes["experts_format"] == "mxfp4"
     assert rs.models["NVIDIA-Nemotron-3-Super-120B-A12B-BF16"].values["kv_bytes_per_token"] == 8192
+
+
+NOT_DISCLOSED = (
+    *("mistralai/Mistral-7B-v0.1", "mistralai/Mixtral-8x7B-v0.1", "mistralai/Mixtral-8x22B-v0.1", "gpt2"),
+    *("Qwen/Qwen3.5-397B-A17B", "moonshotai/Kimi-K3", "MiniMaxAI/MiniMax-M3", "MiniMaxAI/MiniMax-M2.5"),
+    *("zai-org/GLM-5.1", "zai-org/GLM-5.2", "openai/gpt-oss-120b", "openai/gpt-oss-20b", "gemma-4-26B-A4B"),
+)
+
+
+@pytest.mark.parametrize("name", NOT_DISCLOSED)
+def test_tokens_that_nobody_disclosed_are_left_empty(name: str) -> None:
+    preset = in_catalog(name)
+    assert preset is None or "pretraining_tokens" not in preset.values
+
+
+def test_every_published_number_of_tokens_has_its_source() -> None:
+    known = [
+        preset.facts["pretraining_tokens"] for preset in rs.models.values() if "pretraining_tokens" in preset.values
+    ]
+    assert len(known) >= 59
+    assert sum(fact.read for fact in known) >= 30
+    assert all(len(fact.source) > 10 and fact.date for fact in known)
 
 
 def test_tokens_of_further_trained_models_are_not_those_of_their_base() -> None:

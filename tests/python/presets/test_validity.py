@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import roofslate as rs
+from click.testing import CliRunner
 from roofslate import errors
+from roofslate.cli.commands import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +16,18 @@ if TYPE_CHECKING:
     from roofslate.presets.catalog import Catalog
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
-CATALOGS = (rs.models, rs.hardware, rs.prices, rs.loss_laws, rs.storage, rs.api_prices, rs.speculators, rs.workloads)
+CATALOGS = (
+    rs.models,
+    rs.hardware,
+    rs.prices,
+    rs.loss_laws,
+    rs.storage,
+    rs.api_prices,
+    rs.speculators,
+    rs.workloads,
+    rs.sites,
+    rs.engines,
+)
 DAY = "2026-11-22"
 
 
@@ -54,6 +67,24 @@ def test_unverified_numbers_are_listed_once_where_they_are_defined() -> None:
     assert ("HGX H100", "scale_up_domain") not in listed  # that of H100
     assert ("H100", "scale_up_domain") in listed
     assert len(set(listed)) == len(listed)
+
+
+def test_unverified_numbers_are_marked_wherever_they_show() -> None:
+    name = "TPU v6e Google Cloud list"
+    recalled, read = rs.prices[name], rs.prices["H100 RunPod secure"]
+    for shown in (repr(recalled), recalled._repr_html_(), str(rs.explain("chip_price", prices=name))):
+        assert "(unverified)" in shown
+        assert "checked in source" not in shown
+    assert "(unverified)" not in repr(read)
+    assert recalled.to_frame()["status"].tolist() == ["unverified"]
+    table = rs.prices.to_frame()["unverified"]
+    assert (table[name], table[read.name]) == ("chip_price", "")
+    page = rs.prices._repr_html_()
+    assert "<td>$2.7 / h *</td>" in page
+    assert "<td>$3.99 / h *</td>" not in page
+    assumed = rs.infer("GPT-5", hardware="TPU v6e", prices=name).assumptions
+    assert str(assumed.loc["chip_price", "source"]).endswith("(unverified)")
+    assert "(unverified)" in CliRunner().invoke(main, ["presets", name]).output
 
 
 def test_a_conflict_without_a_decision_is_a_contradiction(tmp_path: Path) -> None:

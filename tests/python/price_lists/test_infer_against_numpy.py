@@ -10,7 +10,9 @@ import roofslate as rs
 from support.evaluator import Evaluator, MissingError, agree
 from support.slices import every_third
 
-VENDORS = [name for name in rs.api_prices if name != "lecture"]
+VENDORS = [
+    name for name, tariff in rs.api_prices.items() if name != "lecture" and "api_prices_2026" not in tariff.origin
+]
 PRICED = ("USD/token", "USD/token/s")
 ROUNDING = 0.03
 # what other relations of the list stand for

@@ -149,16 +149,15 @@ def test_hops_of_a_torus() -> None:
     asked = Settled(
         {
             **LOAD, "model": "DeepSeek-V3", "hardware": "H200", "chips": 64, "tensor_parallel": 1,
-            "attention_data_parallel": 64,
+            "attention_data_parallel": 64, "scale_up_domain": 64,
         }
     )  # fmt: skip
     switched = rs.value("all_to_all_time", asked)
     torus = rs.value("all_to_all_time", Settled({**asked, "torus_dimensions": 3}))
-    assert torus == pytest.approx(3 * float(switched), rel=1e-12)
-    assert rs.value("mean_hops", torus_dimensions=3, chips=512) == pytest.approx(6)
-    for system, hops in (("TPU 7x (64)", 3), ("TPU 7x (1024)", 8)):
-        if system in rs.hardware:
-            assert rs.value("mean_hops", hardware=system) == pytest.approx(hops, rel=0.05)
+    assert torus == pytest.approx(3 * float(switched) / (1 - 1 / 64), rel=1e-12)  # its own part, at no hop
+    assert rs.value("mean_hops", torus_dimensions=3, chips=512, scale_up_domain=512) == pytest.approx(6)
+    for system, hops in (("TPU 7x cube", 3), ("TPU v4 pod", 12)):
+        assert rs.value("mean_hops", hardware=system) == pytest.approx(hops, rel=1e-12)
 
 
 def test_uneven_stages_and_experts_cost_what_the_fullest_takes() -> None:

@@ -75,10 +75,10 @@ def test_laws_are_presets_with_sources() -> None:
     assert list(frame.dropna(subset="irreducible_loss").index) == LAWS
     for law in rs.loss_laws.values():
         assert law.kind == "loss_law"
-        assert all(
-            "2203.15556" in f.source or "2404.10102" in f.source or "2401.00448" in f.source for f in law.facts.values()
-        )
-        assert all(fact.read for fact in law.facts.values())
+        papers = ("2203.15556", "2404.10102", "2401.00448", "2202.01169")
+        assert all(any(paper in fact.source for paper in papers) for fact in law.facts.values())
+        # The paper on routed models was read in transcriptions.
+        assert all(fact.read != ("2202.01169" in fact.source) for fact in law.facts.values())
     assert rs.loss_laws["Besiroglu"].loss_data_exponent_error == 0.02
 
 
@@ -356,3 +356,33 @@ def test_a_model_that_says_how_dear_decoding_is() -> None:
     assert charts.compute_buckets.data(**LECTURE, **MACHINE)["cost"].to_numpy() == pytest.approx(37.04e6, rel=1e-3)
     preset = charts.lifetime_surface.data(**LECTURE, **MACHINE).attrs["marks"]
     assert preset == pytest.approx(charts.lifetime_surface.data().attrs["marks"], rel=1e-12)
+
+
+# ----------------------------------------------------------------------------------------------- laws of routed models
+
+
+@pytest.mark.parametrize(
+    ("law", "gain", "cutoff"), [("S-BASE", 3.70, 937e9), ("RL-R", 2.70, 85e9), ("HASH", 3.02, 83e9)]
+)
+def test_routing_laws(law: str, gain: float, cutoff: float) -> None:
+    small = {"active_parameters": 370e6, "experts": 64}
+    assert rs.value("dense_equivalent_gain", small, loss_law=law) == pytest.approx(gain, rel=2e-3)
+    values = dict(rs.loss_laws[law].values)
+    # The published size at which experts stop helping is within the rounding of the two exponents.
+    sizes = [
+        10 ** (-(values["routing_experts_exponent"] + up) / (values["routing_interaction"] + down))
+        for up in (-5e-4, 5e-4)
+        for down in (-5e-4, 5e-4)
+    ]
+    assert min(sizes) < cutoff < max(sizes)
+    assert rs.value("routing_cutoff_parameters", loss_law=law) == pytest.approx(
+        10 ** (-values["routing_experts_exponent"] / values["routing_interaction"])
+    )
+
+
+def test_the_first_routing_law_is_the_default() -> None:
+    for name, x in rs.loss_laws["S-BASE"].values.items():
+        assert rs.quantity(name).default == x
+    assert set(
+        rs.scaling.optimum(active_parameters=1e9, inference_tokens=1e12, decode_inefficiency=1).index
+    ).isdisjoint({"S-BASE", "RL-R", "HASH"})

@@ -96,7 +96,9 @@ def test_entries_agree_with_one_another():
         assert not (q.computed and (q.fallback or q.default is not None))
         if q.choices:
             assert len(set(q.choices)) == len(q.choices)
-            assert all(re.fullmatch(r"[a-z0-9][a-z0-9_]*", word) for word in q.choices)  # they stand in flag_meanings
+            assert all(
+                re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", word) for word in q.choices
+            )  # they stand in flag_meanings
         units.convert_factor(q.unit, q.unit)
 
 
@@ -104,7 +106,7 @@ def test_entries_agree_with_one_another():
     ("name", "rows"),
     [
         ("overlap", ["range     'board' | 'serial_kv' | 'none'", "default   board"]),
-        ("compute_format", ["otherwise weight_format"]),
+        ("compute_format", ["needs     weight_format"]),
         ("compute_efficiency", ["range     > 0 and <= 1", "default   1"]),
         ("hbm_capacity", ["unit      byte/chip", "range     > 0"]),
     ],

@@ -271,6 +271,38 @@ def test_computing_again_against_a_tier() -> None:
     assert rs.value("hbm_hold_cost", base, hold_time=hbm) == pytest.approx(rs.value("recompute_cost", base))
 
 
+def test_recomputation_counts_attention_where_arithmetic_is_full() -> None:
+    chip: dict[str, Any] = {"hardware": "HGX H200", "prices": "lecture", "weight_format": "bf16"}
+    dense = {**chip, "model": "Llama-3.1-70B"}
+    board = rs.value("recompute_cost", dense)
+    full = {
+        length: rs.value("recompute_cost", dense, arithmetic="full", context_length=length) for length in (0, 1e3, 1e5)
+    }
+    assert full[0] == board
+    # A token of the prompt attends to half of it on average, as one decoded at half of the context.
+    for length in (1e3, 1e5):
+        share = rs.value("attention_to_weight_flops", dense, context_length=length / 2)
+        assert full[length] == pytest.approx(board * (1 + share), rel=1e-12)
+    holds = {
+        length: rs.value("recompute_hold_time", dense, arithmetic="full", context_length=length)
+        for length in (1e3, 1e5)
+    }
+    assert holds[1e5] / holds[1e3] == pytest.approx(full[1e5] / full[1e3])
+    with pytest.warns(rs.errors.UnusedInput, match="leaves it out"):
+        assert rs.value("recompute_cost", dense, context_length=1e5, arithmetic="weights") == board
+
+
+def test_recomputation_with_selection_or_windows_costs_less() -> None:
+    system: dict[str, Any] = {"hardware": "HGX H200", "prices": "lecture", "arithmetic": "full", "context_length": 1e5}
+    costs = [rs.value("recompute_cost", system, model=name) for name in ("DeepSeek-V3", "DeepSeek-V3.2")]
+    assert costs[1] < 0.3 * costs[0]
+    windows = {"windowed_attention_layers": 40, "attention_window": 1000}
+    wide, narrow = (
+        rs.value("recompute_attention_flops", system, model="Llama-3.1-70B", **more) for more in ({}, windows)
+    )
+    assert narrow == pytest.approx(wide * (1 + 0.02) / 2, rel=1e-3)
+
+
 # ------------------------------------------------------------------------------------------------------------ tariffs
 
 
@@ -278,10 +310,12 @@ def test_tariffs_have_dates() -> None:
     for tariff in rs.api_prices.values():
         assert {"input_price", "output_price"} <= set(tariff.values)
         if tariff.name != "lecture":
-            assert tariff.valid_from == tariff.facts["input_price"].date
-            assert getattr(tariff, "valid_until", "9999") > tariff.valid_from
+            announced = str(tariff.valid_from) > "2026-11-22"
+            assert tariff.facts["input_price"].date == ("2026-11" if announced else tariff.valid_from)
+            assert getattr(tariff, "valid_until", "9999") >= tariff.valid_from
     assert rs.api_prices["Claude Opus 4.6 until 2026-03-12"].valid_until == "2026-03-12"
-    assert rs.api_prices["Claude Opus 4.6"].valid_from == "2026-03-13"
+    assert rs.api_prices["Claude Opus 4.6 until 2026-08-05"].valid_from == "2026-03-13"
+    assert rs.api_prices["Claude Opus 4.6"].valid_from == "2026-08-06"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +327,7 @@ def test_tariffs_have_dates() -> None:
         ("Claude Opus 4.6", "cache_read_factor", 0.1),
         ("Claude Opus 4.6", "cache_write_read_ratio", 12.5),
         ("Claude Opus 4.6", "implied_storage_price", 3.75e-6 / 3300),
-        ("Claude Opus 4.6", "lowest_price_factor", 1.8 / 2.8),
+        ("Claude Opus 4.6 until 2026-08-05", "lowest_price_factor", 1.8 / 2.8),
         ("Claude Opus 5.5", "lowest_price_factor", 0.75),
         ("Gemini 3.1 Pro", "output_input_ratio", 6),
         ("lecture", "long_context_premium", 1.5),
@@ -312,9 +346,14 @@ def test_two_tariffs_agree_on_storage() -> None:
 
 
 def test_tariffs_as_a_table() -> None:
-    tariffs = rs.api_prices.to_frame()[
-        ["input_price", "output_price", "long_input_price", "long_output_price"]
-    ].dropna()
+    charted = {name for name, tariff in rs.api_prices.items() if "api_prices_2026" not in tariff.origin}
+    tariffs = (
+        rs.api_prices.to_frame()
+        .loc[lambda table: [name in charted for name in table.index]][
+            ["input_price", "output_price", "long_input_price", "long_output_price"]
+        ]
+        .dropna()
+    )
     table = rs.frame(tariffs, ["output_input_ratio", "long_context_premium", "long_input_premium"])
     assert set(table["long_context_premium"].round(9)) == {1.5, 5.0}
     assert (table["long_input_premium"] >= 2).all()

@@ -232,6 +232,29 @@ def test_bubbles_where_the_parts_of_a_pass_differ(w, r, stages):
     )
 
 
+@given(stages=st.integers(1, 12), chunks=st.integers(1, 6), n=st.integers(1, 40))
+@settings(max_examples=40, deadline=None)
+def test_interleaved_rounds_counted_one_by_one(stages, chunks, n):
+    """Stages work chunk by chunk, a round of micro-batches at a time."""
+    busy = np.zeros(stages)
+    arrived = np.zeros(n)
+    for first in range(0, n, stages):
+        for k in range(stages * chunks):
+            stage = k % stages
+            for micro in range(first, min(first + stages, n)):
+                ready = arrived[micro] if k else 0.0
+                busy[stage] = arrived[micro] = max(ready, busy[stage]) + 1 / chunks
+    forward = busy[-1]
+    scenario = {
+        "pipeline_schedule": "interleaved",
+        "pipeline_stages": stages,
+        "model_chunks": chunks,
+        "microbatches": n,
+    }
+    idle = rs.value("pipeline_idle_time", scenario, backward_forward_ratio=1e-9)
+    assert forward == pytest.approx(n + idle, rel=1e-6) or n % stages
+
+
 @given(
     t=st.sampled_from([1, 2, 4, 8, 16]),
     s=st.sampled_from([512, 2048, 8192]),

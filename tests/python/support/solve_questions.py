@@ -19,7 +19,14 @@ SCANNED = 2001
 EPSILON = 2.0**-52
 MANY = 256  # solutions
 CLOSE = 1e-12
-REFUSED = (errors.MissingInput, errors.IneffectiveInput, errors.ValueRangeError, errors.UnitError, errors.OutOfMemory)
+REFUSED = (
+    errors.MissingInput,
+    errors.IneffectiveInput,
+    errors.ValueRangeError,
+    errors.UnitError,
+    errors.PresetError,
+    errors.OutOfMemory,
+)
 
 
 @dataclass

@@ -55,6 +55,8 @@ UNITS = [
     "J/s",
     "J/s/chip",
     "J/token",
+    "kg",
+    "m",
     "byte^0.5",
     "FLOP*s/byte^2",
 ]
@@ -110,6 +112,9 @@ UNITS = [
         ("120 kW", "J/s", 120e3),
         ("1 kWh", "J", 3.6e6),
         ("$0.08/kWh", "USD/J", 0.08 / 3.6e6),
+        ("1.6 tonnes", "kg", 1600.0),
+        ("50 cm", "m", 0.5),
+        ("60 mm", "m", 0.06),
         ("0.5 B/param", "byte/parameter", 0.5),
         ("0.5 B", "byte/parameter", 0.5),
         ("70 kB/tok", "byte/token", 70e3),

@@ -173,7 +173,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         fontsize=9,
         color=style.NOTE,
     )
-    inset = ax.inset_axes((0.56, 0.55, 0.42, 0.43))
+    inset = ax.inset_axes((0.56, 0.55, 0.42, 0.36))
     curves(inset, table, lines, "cost_per_token", 0.7)
     right = 1.8 * crossing if math.isfinite(crossing) else batch[-1] / 3
     inset.set(xlim=(0, right), ylim=(0, 4.2 * floor), xticks=[0], yticks=[floor])

@@ -37,6 +37,7 @@ _GROWING = {
 }
 
 _STANDING = 0.5  # years that a record stands, to be named
+_NEAR = 1.6  # years between two names that would touch
 _BALANCE = "tokens that hide one weight's fetch"
 
 
@@ -69,6 +70,7 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     specifications["announced"] = ("hardware", [_year(chip) for chip in chips])
     specifications["vendor"] = ("hardware", [str(chip.attributes.get("vendor", "others")) for chip in chips])
     table = tabulated(specifications, "hardware", "hardware_generations")
+    table.attrs["format"] = str(inputs.get("compute_format", inputs.get("weight_format", "each format given")))
     marks = {"claimed_balance_tokens": float(models["lecture"]["balance_tokens"])}
     marks["least_balance_tokens"] = float(table["balance_tokens"].min())
     marks["most_balance_tokens"] = float(table["balance_tokens"].max())
@@ -120,7 +122,7 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     drawn = zip(panels, (*_GROWING, "balance_tokens"), (*_GROWING.values(), _BALANCE), strict=True)
     for panel, name, title in drawn:
         values = table[name].to_numpy()
-        panel.set(yscale="log", xlim=(first - 0.6, last + 0.4), ylim=(values.min() / 1.6, values.max() * 2.2))
+        panel.set(yscale="log", xlim=(first - 1.4, last + 0.8), ylim=(values.min() / 1.6, values.max() * 2.2))
         for vendor, look in looks.items():
             of_vendor = (table["vendor"] == vendor).to_numpy()
             marker = {"color": look["color"], "marker": look["marker"], "markersize": 5.5}
@@ -137,22 +139,33 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
             claim = table.attrs["marks"]["claimed_balance_tokens"]
             panel.axhline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed balance_tokens")
             note: dict[str, Any] = {"fontsize": 8, "color": style.INK, "va": "bottom", "bbox": style.HALO}
-            panel.annotate(f"lecture: {claim:.0f}", (first - 0.5, claim), (0, 3), textcoords="offset points", **note)
+            panel.annotate(f"lecture: {claim:.0f}", (first - 1.3, claim), (0, 3), textcoords="offset points", **note)
+        before = None
         for k in labelled:
-            _name(panel, str(table.index[k]), years[k], values[k], below=name not in _GROWING and k == values.argmin())
+            low = name not in _GROWING and k == values.argmin()
+            near = before is not None and years[k] - years[before] < _NEAR and values[k] < 1.3 * values[before]
+            side = "below" if low else "right" if near else "left"
+            _name(panel, str(table.index[k]), years[k], values[k], side)
+            before = k
+        if name == "peak_flops":
+            title = f"{title}, {table.attrs['format']}"
         panel.text(0, 1.03, title, transform=panel.transAxes, fontsize=9, color=style.INK)
         unit = table.attrs["units"][name]
         style.scale_ticks(panel.yaxis, unit)
         panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-        panel.set_xticks(range(first, last + 1), [str(year) for year in range(first, last + 1)], fontsize=8)
+        panel.set_xticks(range(first, last + 1, 2), [str(year) for year in range(first, last + 1, 2)], fontsize=8)
     shown = [line for line in panels[0].get_lines() if line.get_label() in looks]
     panels[0].legend(
         handles=shown, loc="lower left", bbox_to_anchor=(-0.03, 1.09), ncols=len(shown), fontsize=8.5, frameon=False
     )
 
 
-def _name(panel: Axes, name: str, x: np.float64, y: np.float64, *, below: bool) -> None:
-    place: dict[str, Any] = {"xytext": (-4, 4), "ha": "right", "va": "bottom"}
-    if below:
-        place = {"xytext": (0, -6), "ha": "center", "va": "top"}
-    panel.annotate(name, (x, y), textcoords="offset points", fontsize=7.5, color=style.INK, **place)
+_SIDES: dict[str, dict[str, Any]] = {
+    "left": {"xytext": (-4, 4), "ha": "right", "va": "bottom"},
+    "right": {"xytext": (5, -4), "ha": "left", "va": "top"},
+    "below": {"xytext": (0, -6), "ha": "center", "va": "top"},
+}
+
+
+def _name(panel: Axes, name: str, x: np.float64, y: np.float64, side: str) -> None:
+    panel.annotate(name, (x, y), textcoords="offset points", fontsize=8, color=style.INK, **_SIDES[side])

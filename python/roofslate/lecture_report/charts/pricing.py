@@ -20,6 +20,16 @@ __all__ = ["price_map"]
 
 _ARCHITECTURES = ("Llama-3.1-405B", "Llama-3.1-70B", "Qwen3-235B-A22B", "DeepSeek-V3", "gpt-oss-120b")
 
+_LISTS = (
+    *("lecture", "Claude Opus 4.1", "Claude Opus 4.5", "Claude Opus 4.6 until 2026-03-12", "Claude Opus 4.6"),
+    *("Claude Opus 5", "Claude Opus 5.5", "Claude Sonnet 4.5", "Claude Sonnet 4.6", "Claude Haiku 4.5"),
+    *("Claude Haiku 5.5", "Gemini 2.5 Pro", "Gemini 3 Pro", "Gemini 3.1 Pro", "Gemini 2.5 Flash", "Gemini 3.5 Flash"),
+    *("GPT-5", "GPT-5.2", "GPT-5.4", "GPT-5.5", "GPT-5.6 Sol", "DeepSeek-V3", "DeepSeek-R1"),
+    *("DeepSeek-V4 Flash until 2026-05-24", "DeepSeek-V4 Flash until 2026-08-16"),
+    *("DeepSeek-V4 Flash until 2026-09-09", "DeepSeek-V4 Flash", "DeepSeek-V4 Pro until 2026-05-24"),
+    *("DeepSeek-V4 Pro until 2026-08-16", "DeepSeek-V4 Pro"),
+)
+
 # What the lecture supposes behind its prices: one cache for all layers, eight heads of 128, a byte each.
 _SHARED = ("one cache, 8 heads", {"layers": 1, "kv_heads": 8, "head_size": 128, "kv_format": "fp8"})
 _STEP, _HOLD, _PUBLISHED = "#0072B2", style.RED, "#7A4A12"
@@ -80,7 +90,7 @@ def _price_map(*, lists: Any = None, architectures: Any = _ARCHITECTURES, **inpu
     import pandas as pd
 
     source("assumptions of rs.infer: the lecture's model and machine")
-    presets = _named(api_prices if lists is None else lists, api_prices, "lists", "Gemini 3.1 Pro")
+    presets = _named(_LISTS if lists is None else lists, api_prices, "lists", "Gemini 3.1 Pro")
     drawn = _named(architectures, models, "architectures", "DeepSeek-V3")
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for preset in presets:
@@ -177,7 +187,7 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Divided into three panels; a figure of its own otherwise.
     lists : str or list of str, optional
-        Names in `rs.api_prices`; all of them otherwise.
+        Names in `rs.api_prices`; otherwise the lecture's list and thirty of four vendors.
     architectures : str or list of str
         Names in `rs.models`.
     **inputs

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["hop_path", "memory_vs_stages"]
+__all__ = ["hop_path", "memory_vs_stages", "stage_imbalance"]
 
 _MOST_STAGES, _MOST_SWITCHES = 8, 4
 _DARK: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "white"}
@@ -285,3 +285,76 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
             weight="bold",
         )
     ax.text(0, -0.53, "without hops", va="bottom", fontsize=points)
+
+
+_PATTERN = {"layers": 8.0, "global_layer_period": 4.0, "global_layer_cost": 4.0}
+
+
+def _stage_imbalance(**inputs: Any) -> pd.DataFrame:
+    inputs = {"pipeline_stages": 4.0, **filled(inputs, {"": _PATTERN}, scenario="eight layers, every fourth global")}
+    names = ("layers", "pipeline_stages", "global_layer_period", "global_layer_cost")
+    marks = {name: number(name, **inputs) for name in names}
+    layers, stages, period = (whole(name, marks[name]) for name in names[:3])
+    marks["stage_balance"] = number("stage_balance", **inputs)
+    times = [marks["global_layer_cost"] if k % period == 0 else 1.0 for k in range(1, layers + 1)]
+    table = schedules.stage_times(times, pipeline_stages=stages)
+    marks["mean_time"] = float(table["time"].mean())
+    table.attrs["marks"] = marks
+    table.attrs["layer_times"] = times
+    table.attrs["units"] = dict.fromkeys([*table.columns, *marks, "stage"], "1")
+    return table
+
+
+@chart(
+    "C51",
+    _stage_imbalance,
+    title="Time by pipeline stage, every fourth of eight layers global",
+    subject="Time by pipeline stage",
+    paragraph=(
+        "A global layer takes {global_layer_cost} times as long as a local one. Divided into {pipeline_stages} stages, "
+        "{layers} layers give stages of unlike length. All wait for the slowest: the pipeline works at {stage_balance} "
+        "of its speed."
+    ),
+    inputs=("global_layer_period", "global_layer_cost"),
+    chapter=3,
+    size=(6.4, 3.8),
+)
+def stage_imbalance(ax: Axes, table: pd.DataFrame) -> None:
+    """Time of each stage of a pipeline with local and global layers, and their mean.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Axes to draw into, in a new figure by default.
+    **inputs
+        Of `stage_balance`: `layers`, `pipeline_stages`, `global_layer_period`, `global_layer_cost`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks, times = table.attrs["marks"], table.attrs["layer_times"]
+    slow, size = max(times), len(times) // len(table)
+    for stage in range(len(table)):
+        base = 0.0
+        for time in times[stage * size : (stage + 1) * size]:
+            look = _DARK if time == slow else _PALE
+            ax.bar(stage, time, bottom=base, width=0.72, label="layer", **look)
+            base += time
+    mean, most = marks["mean_time"], float(table["time"].max())
+    ax.axhline(mean, color=style.RED, linewidth=1.2, linestyle="--")
+    ax.set(xlim=(-0.6, len(table) - 0.4), ylim=(0, 1.3 * most), xlabel="stage", ylabel="time (of a local layer)")
+    ax.set_xticks(range(0, len(table), max(1, len(table) // 16)))
+    ax.annotate(
+        f"mean {mean:.3g} of {most:.3g}: balance {100 * marks['stage_balance']:.0f}%",
+        (0.99, 0.97),
+        xycoords="axes fraction",
+        ha="right",
+        va="top",
+        fontsize=9,
+        color=style.RED,
+    )
+    from matplotlib.patches import Patch
+
+    keys = [Patch(**_DARK, label="global layer"), Patch(**_PALE, label="local layer")]
+    ax.legend(handles=keys, loc="upper left", frameon=False, fontsize=9, ncols=2)

@@ -9,17 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roofslate.presets.configs.keys import Keys
+from roofslate.registry.formats import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["BITS", "Formats", "bits_in", "read_formats"]
-
-
-BITS = {"bf16": 16.0, "fp8": 8.0, "int8": 8.0, "fp4": 4.0, "int4": 4.125, "nvfp4": 4.5, "mxfp4": 4.25}
-
-
-"""Bits of an element in each format, with the scales of those that are named after them."""
+__all__ = ["Formats", "bits_in", "bits_of", "read_formats"]
 
 
 _MATRICES = ("attention", "state_mixer", "dense_ffn", "routed_experts", "shared_experts")
@@ -56,31 +51,29 @@ _FEED_FORWARD = ("routed_experts", "shared_experts", "dense_ffn", "output_head")
 _BLOCK = re.compile(r"_proj|\(gate|gate_up|[\\()|]")
 
 
-_NVFP4 = 4 + 8 / 16  # a scale of 8 bits for 16 elements
-
-
-_MXFP4 = 4 + 8 / 32
-
-
-_MXFP8 = 8 + 8 / 32
-
-
 _Format = tuple[float, str]  # bits with scales, and the word
 
 
+def _named(name: str) -> _Format:
+    return formats()[name].bits, name
+
+
+_BF16, _NVFP4, _MXFP4, _MXFP8 = map(_named, ("bf16", "nvfp4", "mxfp4", "mxfp8"))
+
+
 # What the files call formats, the first word that occurs.
-_ALGORITHMS: tuple[tuple[str, _Format], ...] = (
-    ("NVFP4", (_NVFP4, "fp4")),
-    ("MXFP4", (_MXFP4, "fp4")),
-    ("MXFP8", (_MXFP8, "fp8")),
-    ("W4A16", (4 + 16 / 128, "fp4")),
-    ("W4A8", (4 + 16 / 128, "fp4")),
-    ("INT4", (4 + 16 / 128, "fp4")),
-    ("W8A8", (8.0, "int8")),
-    ("W8A16", (8.0, "int8")),
-    ("INT8", (8.0, "int8")),
-    ("FP8", (8.0, "fp8")),
-    ("FP4", (_NVFP4, "fp4")),
+_ALGORITHMS = (
+    ("NVFP4", "nvfp4"),
+    ("MXFP4", "mxfp4"),
+    ("MXFP8", "mxfp8"),
+    ("W4A16", "int4"),
+    ("W4A8", "int4"),
+    ("INT4", "int4"),
+    ("W8A8", "int8"),
+    ("W8A16", "int8"),
+    ("INT8", "int8"),
+    ("FP8", "fp8"),
+    ("FP4", "nvfp4"),
 )
 
 
@@ -102,7 +95,9 @@ class Formats:
     Attributes
     ----------
     weight : str
-        Format of most of its weights.
+        Format of the routed experts, otherwise of most matrices.
+    dense : str
+        Format of most matrices outside of the routed experts.
     kv : str
         Format of the cache that the file asks for, otherwise bf16.
     bits : Mapping of str to float
@@ -112,19 +107,28 @@ class Formats:
     """
 
     weight: str
+    dense: str
     kv: str
     bits: Mapping[str, float]
     plain: float = 16.0
 
 
-def bits_in(weight_format: str, *, sparse: bool) -> dict[str, float]:
-    """Bits of a weight by part in a format; in 4 bits a model with experts keeps everything else in 16."""
+def bits_of(name: str) -> float:
+    """Bits of a weight in a format, scales included."""
+    return formats()[name].bits
+
+
+def bits_in(weight_format: str, parts: Mapping[str, int]) -> dict[str, float]:
+    """Bits of a weight by part in a format.
+
+    In 4 bits a model with experts keeps everything else in 16. A mixture of llama.cpp is a mean over all weights.
+    """
+    bits = _NVFP4[0] if weight_format == "fp4" else bits_of(weight_format)
     if weight_format == "bf16":
         return {}
-    if BITS[weight_format] < 8:
-        bits = _NVFP4 if weight_format == "fp4" else BITS[weight_format]
-        return dict.fromkeys(("routed_experts",) if sparse else _MATRICES, bits)
-    return dict.fromkeys(_MATRICES, BITS[weight_format])
+    if weight_format.startswith(("Q", "IQ")):
+        return dict.fromkeys(parts, bits)
+    return dict.fromkeys(("routed_experts",) if bits < 8 and "routed_experts" in parts else _MATRICES, bits)
 
 
 def read_formats(
@@ -159,36 +163,38 @@ def read_formats(
     if where is None:
         if not dtype:
             assumptions.append("torch_dtype: 16 bits a weight, as most checkpoints have")
-        found = {"routed_experts": (experts, "fp4")} if experts else {}
-        return Formats(_most(found, parts), "bf16", {part: bits for part, (bits, _) in found.items()}, plain)
+        return _of_parts({"routed_experts": experts} if experts else {}, parts, "bf16", plain)
     table = where[0].inside(where[1])
     reader = _Table(table, parts, modules, beside=beside, doubts=doubts)
     found = reader.formats()
     experts = reader.experts() or experts
     if experts:
-        found["routed_experts"] = experts, "fp4"
+        found["routed_experts"] = experts
     found = {part: form for part, form in found.items() if form[0] < plain and (part in parts or part in _MATRICES)}
     scheme = (
         "" if table.is_list("kv_cache_scheme") else table.shown("kv_cache_scheme") + table.shown("kv_cache_quant_algo")
     )
-    kv = "fp8" if "8" in scheme else "fp4" if "4" in scheme else "bf16"
+    kv = "fp8" if "8" in scheme else "nvfp4" if "4" in scheme else "bf16"
     doubts += [
         f"{table.written(name)}: not understood, taken as without effect"
         for name in table.left()
         if not _HARMLESS.fullmatch(name)
     ]
-    return Formats(_most(found, parts), kv, {part: bits for part, (bits, _) in found.items()}, plain)
+    return _of_parts(found, parts, kv, plain)
 
 
-_EXPERT_TYPES = {"fp4": _MXFP4, "mxfp4": _MXFP4, "nvfp4": _NVFP4, "fp8": 8.0, "int4": 4.5}
+_EXPERT_TYPES = {"fp4": _MXFP4, "mxfp4": _MXFP4, "nvfp4": _NVFP4, "fp8": _named("fp8"), "int4": _named("int4-g32")}
 
 
-def _most(found: Mapping[str, _Format], parts: Mapping[str, int]) -> str:
-    """The word for most of the matrices."""
-    words: Counter[str] = Counter()
+def _of_parts(by_part: Mapping[str, _Format], parts: Mapping[str, int], kv: str, plain: float) -> Formats:
+    """Formats of a checkpoint from the formats of its parts."""
+    dense: Counter[str] = Counter()
     for part in _MATRICES:
-        words[found[part][1] if part in found else "bf16"] += parts.get(part, 0)
-    return words.most_common(1)[0][0]
+        if part != "routed_experts":
+            dense[by_part.get(part, _BF16)[1]] += parts.get(part, 0)
+    most = dense.most_common(1)[0][0]
+    weight = by_part.get("routed_experts", _BF16)[1] if parts.get("routed_experts") else most
+    return Formats(weight, most, kv, {part: bits for part, (bits, _) in by_part.items()}, plain)
 
 
 class _Table:
@@ -210,7 +216,7 @@ class _Table:
             found = listed
         else:
             grouped = self._grouped()
-            base = self._base() if grouped is None else (16.0, "bf16")
+            base = self._base() if grouped is None else _BF16
             found = dict.fromkeys(only, base) if grouped is None else grouped
         of_base = self.method == "fp8" and self.algorithm == "MIXED_PRECISION"  # the names are those of the others
         kept = self._kept(self._patterns())
@@ -261,11 +267,9 @@ class _Table:
         """Format of a quantized weight where one is given for all."""
         table, method = self.table, self.method
         if self.algorithm in ("NVFP4", "MXFP4", "MXFP8", "W4A16_NVFP4"):
-            return _algorithm(self.algorithm) or (16.0, "bf16")
-        if method == "mxfp4":
-            return _MXFP4, "fp4"
-        if method == "mxfp8":
-            return _MXFP8, "fp8"
+            return _algorithm(self.algorithm) or _BF16
+        if method in ("mxfp4", "mxfp8"):
+            return _named(method)
         if method == "fp8" or self.algorithm.startswith("FP8") or "fp8" in method:
             return _blocked(table)
         if table.flag("load_in_4bit", False) or table.flag("load_in_8bit", False):
@@ -273,11 +277,12 @@ class _Table:
         else:
             width, kind = table.count("bits", 0, high=32) or table.count("w_bit", 0, high=32), "int"
             group = table.optional("group_size", low=-1) or 128
-        form = _algorithm(self.algorithm) if not width else _width(width, group, kind)
+        points = method == "gptq" or (method == "awq" and table.flag("zero_point", True))
+        form = _algorithm(self.algorithm) if not width else _width(width, group, kind, zero_points=points)
         if form is None:
             said = method or self.algorithm or "no method"
             self.doubts.append(f"quantization_config: {said} is not known, taken as 16 bits")
-        return form or (16.0, "bf16")
+        return form or _BF16
 
     def _grouped(self) -> dict[str, _Format] | None:
         """Formats by the groups of compressed-tensors; None where the method says all."""
@@ -317,7 +322,7 @@ class _Table:
         kind = weights.text("type", "int")
         word = (group.text("format") + weights.text("scale_dtype")).upper()
         if width == 4 and kind == "float":
-            return (_MXFP4 if size == 32 or "MXFP4" in word else _NVFP4), "fp4"
+            return _MXFP4 if size == 32 or "MXFP4" in word else _NVFP4
         return _width(width, size or 0, kind)
 
     def _listed(self) -> dict[str, _Format] | None:
@@ -363,8 +368,8 @@ class _Table:
         )
         return {}
 
-    def experts(self) -> float | None:
-        """Bits of a weight of routed experts where they alone have another format than the base."""
+    def experts(self) -> _Format | None:
+        """Format of routed experts where they alone have another one than the base."""
         table, counts = self.table, self.table.inside("layers_by_quant_algo")
         few = self.method == "fp8" and any(0 < counts.count(name) <= self.layers for name in counts.names())
         return _NVFP4 if table.text("moe_quant_algo").upper() == "NVFP4" or (few and "NVFP4" in counts) else None
@@ -378,7 +383,7 @@ class _Table:
             part = self._part(name)
             if not part or (width is None and not removed):
                 continue
-            form = (16.0, "bf16") if removed or width is None else _width(width, 128, "int")
+            form = _BF16 if removed or width is None else _width(width, 128, "int")
             numbered = re.search(r"layers\.\d", name)
             votes.setdefault(part, Counter())[form] += 1 if numbered else self.layers
         return {
@@ -403,16 +408,25 @@ def _bits_of(entry: Any) -> int | None:
 
 
 def _algorithm(word: str) -> _Format | None:
-    return next((form for name, form in _ALGORITHMS if name in word), None)
+    return next((_named(form) for name, form in _ALGORITHMS if name in word), None)
 
 
 def _blocked(table: Keys) -> _Format:
     sides = table.counts("weight_block_size") or []
-    return (8 + 32 / (sides[0] * sides[-1]) if sides and all(sides) else 8.0), "fp8"
+    if not sides or not all(sides):
+        return _named("fp8")
+    scale = 8 if "ue8m0" in table.text("scale_fmt") else 32
+    return _closest(8 + scale / (sides[0] * sides[-1]), "fp8")
 
 
-def _width(width: int, group: int, kind: str) -> _Format:
+def _width(width: int, group: int, kind: str, *, zero_points: bool = False) -> _Format:
     if width >= 16:
-        return 16.0, "bf16"
-    bits = width + (16 / group if group > 0 else 0.0)
-    return bits, "fp4" if width <= 4 else "fp8" if kind == "float" else "int8"
+        return _BF16
+    bits = width + ((16 + width * zero_points) / group if group > 0 else 0.0)
+    return _closest(bits, "int4" if width <= 4 else "fp8" if kind == "float" else "int8")
+
+
+def _closest(bits: float, family: str) -> _Format:
+    """Name a format of a family by its bits, otherwise by the family."""
+    names = (name for name, entry in formats().items() if name.startswith(family) and entry.bits == bits)
+    return bits, next(names, family)

@@ -269,6 +269,40 @@ def test_cable_density_doubles_trays_and_cables(trays: int) -> None:
     assert left.height == pytest.approx(right.height)
 
 
+def test_rack_limits_reach_one_at_the_chips_that_each_allows() -> None:
+    table = charts.rack_limits.data(scale_up_domain=100, cable_limit=1800)
+    marks = table.attrs["marks"]
+    assert marks["largest_scale_up_domain"] == min(
+        marks[name]
+        for name in (
+            "cable_limited_domain", "power_limited_domain", "cooling_limited_domain", "weight_limited_domain",
+        )
+    )  # fmt: skip
+    for use, domain in (
+        ("cable_density", "cable_limited_domain"),
+        ("rack_power_utilization", "power_limited_domain"),
+        ("rack_cooling_utilization", "cooling_limited_domain"),
+        ("rack_weight_utilization", "weight_limited_domain"),
+    ):
+        allowed = table.loc[table.index <= marks[domain], use]
+        refused = table.loc[table.index >= marks[domain] + 4, use]  # a tray more
+        assert allowed.max() <= 1
+        assert refused.min() > 1
+    ax = charts.rack_limits(scale_up_domain=100, cable_limit=1800)
+    assert line(ax, "largest_scale_up_domain").get_xydata().tolist() == [[marks["largest_scale_up_domain"], 1]]
+    assert line(ax, "rack").get_xdata()[0] == 100
+
+
+def test_rack_limits_leave_out_what_has_no_limit() -> None:
+    ax = charts.rack_limits(hardware="GB300 NVL72")
+    drawn = {x.get_label() for x in ax.get_lines()}
+    assert "rack_weight_utilization" not in drawn
+    assert {"cable_density", "rack_power_utilization", "rack_cooling_utilization"} <= drawn
+    assert "power binds" in words(ax)
+    cold = charts.rack_limits(hardware="GB300 NVL72", air_cooling=0)
+    assert "cooling binds at once" in words(cold)
+
+
 def test_cable_density_is_linear_up_to_the_limit() -> None:
     ax = charts.cable_density().child_axes[1]
     x, y = (np.asarray(v) for v in line(ax, "rack_cables").get_data())

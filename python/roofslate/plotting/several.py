@@ -1,0 +1,44 @@
+"""Several quantities of one unit as lines of one picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roofslate.display import style
+from roofslate.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray as xr
+
+__all__ = ["QUANTITY", "together"]
+
+QUANTITY = "quantity"  # the axis whose values are names of outputs
+
+
+def together(result: xr.Dataset, names: Sequence[str]) -> xr.DataArray:
+    """Stack variables of one unit along an axis of their names.
+
+    Raises
+    ------
+    UnknownName
+        If there are none, or if their units differ.
+    """
+    import pandas as pd
+    import xarray as xr
+
+    units = {str(result[name].attrs.get("units", "1")): name for name in reversed(names)}
+    choices = [name for name in names if "flag_meanings" in result[name].attrs]
+    if len(units) != 1 or choices:
+        written = ", ".join(f"{name} ({result[name].attrs.get('units', '1')})" for name in names) or "none"
+        raise UnknownName(
+            f"plot draws one variable, or several numbers of one unit; the dataset holds {written}: take one of them"
+        )
+    axis: Any = pd.Index([style.words(name) for name in names], name=QUANTITY)
+    parts = xr.broadcast(*(result[name] for name in names))
+    surface = xr.concat([part.rename(None) for part in parts], axis, combine_attrs="drop_conflicts")
+    words = [name.split("_") for name in names]
+    last = {word[-1] for word in words}
+    surface.attrs["units"] = next(iter(units))
+    return surface.rename(last.pop() if len(last) == 1 else "value")

@@ -1,0 +1,101 @@
+"""Rules of divisibility for layouts, and the nearest legal numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate.errors import ValueRangeError
+
+__all__ = ["Integers", "Rule", "at_most", "divides", "divisors", "whole_numbers"]
+
+Integers = npt.NDArray[np.int64]
+
+_TRIALS = 2**20  # divisors that are tried at once
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Rule that layouts must meet, with the words of its complaint."""
+
+    part: str
+    parts: Integers
+    verb: str
+    whole: str
+    wholes: Integers
+    holds: npt.NDArray[np.bool_]
+    valid: Callable[[int, int], list[int]]  # by part and whole: the nearest parts that are legal
+
+    def complaint(self, among: npt.NDArray[np.bool_]) -> str:
+        """Why none of these layouts is legal."""
+        parts, wholes = (np.unique(np.broadcast_to(x, among.shape)[among]) for x in (self.parts, self.wholes))
+        complaint = f"{self.part} {_listed(parts)} does not {self.verb} {self.whole} {_listed(wholes)}"
+        if len(parts) > 1 or len(wholes) > 1:
+            return complaint
+        nearest = " or ".join(map(str, self.valid(int(parts[0]), int(wholes[0]))))
+        return f"{complaint}; nearest: {nearest}"
+
+
+def _listed(values: Integers) -> str:
+    """Different values in words, the first few."""
+    found = [str(x) for x in np.unique(values).tolist()]
+    return ", ".join(found) if len(found) <= 6 else ", ".join([*found[:5], "...", found[-1]])
+
+
+def at_most(_: int, total: int) -> list[int]:
+    """The largest part."""
+    return [total]
+
+
+def _nearest_divisors(part: int, total: int) -> list[int]:
+    """The divisors of a total next to a part, one on each side."""
+    every = _divisors_of(total).tolist()
+    return [*[n for n in every if n < part][-1:], *[n for n in every if n > part][:1]]
+
+
+def _nearest_related(part: int, total: int) -> list[int]:
+    """The divisors and multiples of a total next to a part, one on each side."""
+    if part > total:
+        return [part // total * total, -(-part // total) * total]
+    return _nearest_divisors(part, total)
+
+
+def divides(part: str, parts: Integers, whole: str, wholes: Integers, *, either: bool = False) -> Rule:
+    """The part divides the whole; `either`: or the whole divides the part, each piece having copies."""
+    holds = wholes % parts == 0
+    if either:
+        holds |= parts % wholes == 0
+    if either:
+        return Rule(part, parts, "divide, nor is a multiple of,", whole, wholes, holds, _nearest_related)
+    return Rule(part, parts, "divide", whole, wholes, holds, _nearest_divisors)
+
+
+def whole_numbers(name: str, values: Sequence[float]) -> Integers:
+    numbers = np.atleast_1d(np.asarray(values, dtype=float))
+    wrong = numbers[~((numbers >= 1) & (numbers % 1 == 0))]
+    if wrong.size:
+        raise ValueRangeError(f"{name} must be a whole number of at least 1 in a layout, got {wrong[0]:g}")
+    return np.unique(numbers).astype(np.int64)
+
+
+def divisors(numbers: Integers) -> Integers:
+    """All that divide one of the numbers."""
+    return np.unique(np.concatenate([_divisors_of(int(number)) for number in numbers]))
+
+
+@lru_cache(maxsize=256)
+def _divisors_of(number: int) -> Integers:
+    """By trial up to the square root of the odd part: of a double it has 53 bits at most."""
+    powers = number & -number
+    odd = number // powers
+    root = math.isqrt(odd)
+    trials = (np.arange(first, min(first + _TRIALS, root + 1)) for first in range(1, root + 1, _TRIALS))
+    small = np.concatenate([trial[odd % trial == 0] for trial in trials])
+    found = np.concatenate([small, odd // small])
+    representable = (found[found <= 2**62 >> k] << k for k in range(powers.bit_length()))
+    return np.unique(np.concatenate(list(representable)))
