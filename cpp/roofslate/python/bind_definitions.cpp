@@ -20,9 +20,12 @@ namespace roofslate::binding
                     choices.append(c);
             for (const int n : e.needs)
                 needs.append(name_or_none(n));
-            py::list implied_by;
-            for (const int n : e.implied_by)
-                implied_by.append(name_or_none(n));
+            py::list implied_by, implied_values;
+            for (std::size_t k = 0; k < e.implied_by.size(); ++k)
+            {
+                implied_by.append(name_or_none(e.implied_by[k]));
+                implied_values.append(e.spec->implied_value[k]);
+            }
             py::dict d;
             d["name"] = std::string(e.name), d["theme"] = std::string(e.theme);
             d["symbol"] = e.spec->symbol, d["unit"] = e.spec->unit, d["brief"] = e.spec->brief,
@@ -33,7 +36,7 @@ namespace roofslate::binding
             d["default"] = e.spec->has_default ? py::object(py::float_(e.spec->default_value)) : py::object(py::none());
             d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
             d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
-            d["implied_by"] = py::tuple(implied_by);
+            d["implied_by"] = py::tuple(implied_by), d["implied_values"] = py::tuple(implied_values);
             d["replaced_by"] = name_or_none(e.replaced_by);
             py::list replaced_where, replaced_unless;
             for (const int n : e.replaced_where)

@@ -68,16 +68,16 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<moe_layers, T> n_e, in<all_to_all_bytes_per_layer, T> v_1)
         { return n_e * v_1; }
     };
-    // Bytes that a chip sends for a token: in a pool all copies, else those for other chips.
-    template <class T> constexpr auto chip_all_to_all_bytes(
+    // Share of a token's copies that go to other chips: in a pool all of them.
+    template <class T> constexpr T leaving_share(in<layout, T> l, in<expert_parallel, T> G_e)
+    { return choose(l, T(1.0), 1.0 - 1.0 / count(G_e)); }
+    // Bytes that a chip sends for a token, of whose copies a share goes over links.
+    template <class T> constexpr T chip_all_to_all_bytes(
         in<all_to_all_bytes_per_token, T> v,
         in<chips_per_stage, T> G_P,
-        in<layout, T> l,
+        const T& share,
         in<expert_parallel, T> G_e)
-    {
-        const T each = v / G_P;
-        return select(count(G_e) == T(1.0), T(0.0), choose(l, each, each * (1.0 - 1.0 / count(G_e))));
-    }
+    { return select(count(G_e) == T(1.0), T(0.0), (v / G_P) * share); }
     struct all_to_all_bytes_per_chip
     {
         static constexpr Spec spec =
@@ -88,7 +88,7 @@ namespace roofslate::quantities
             in<chips_per_stage, T> G_P,
             in<layout, T> l,
             in<expert_parallel, T> G_e)
-        { return tokens * chip_all_to_all_bytes<T>(v, G_P, l, G_e); }
+        { return tokens * chip_all_to_all_bytes<T>(v, G_P, leaving_share<T>(l, G_e), G_e); }
     };
 
     // --- between racks: beta is how much faster the links inside are, R how many racks share the experts ---
@@ -232,8 +232,8 @@ namespace roofslate::quantities
             in<scale_up_bandwidth, T> u)
         {
             // Without a switch the mean counts a chip's own part too, at no hop.
-            const T pool(0.0);
-            const T sent = chip_all_to_all_bytes<T>(v, G_P, as<layout>(choose(which, l, pool)), G_e);
+            const T all(1.0), share = choose(which, leaving_share<T>(l, G_e), all, all);
+            const T sent = chip_all_to_all_bytes<T>(v, G_P, share, G_e);
             return sent * (s * (hops * (uneven * mu)) / (u * eta));
         }
     };

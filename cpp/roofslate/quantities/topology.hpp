@@ -441,20 +441,6 @@ namespace roofslate::quantities
 
     // --- sums: all-reduce ---
 
-    // Share of a chip's links that an all-reduce keeps busy among chips that are `stride` chips from one another, over
-    // a block of `reach` chips.
-    template <class T> constexpr T torus_sum_share(
-        const T& reach,
-        const T& stride,
-        in<torus_dimensions, T> d,
-        in<torus_length, T> x,
-        in<torus_width, T> y,
-        in<torus_height, T> z,
-        in<torus_wiring, T> wiring)
-    {
-        const T links = torus_links<T>(reach, x, y, z, wiring) - torus_links<T>(stride, x, y, z, wiring);
-        return max(links, 1.0) / (2.0 * d);
-    }
     // The levels add up one inside the other, as domains do; on each, all chips send to all.
     template <class T> constexpr T dragonfly_sum_share(
         const T& all,
@@ -477,19 +463,16 @@ namespace roofslate::quantities
         const T share = (1.0 - 1.0 / n) / (max(inside, max(between, across)) * l);
         return select(n > T(1.0), share, T(1.0));
     }
-    // Link bandwidth of a chip in an all-reduce among n such chips.
+    // Link bandwidth of a chip in an all-reduce among n chips, `stride` chips from one another. They keep `links` of a
+    // chip's links busy in a torus.
     template <class T> constexpr T sum_bandwidth(
         in<scale_up_topology, T> which,
         in<scale_up_bandwidth, T> u,
         const T& n,
         const T& stride,
-        const T& reach,
+        const T& links,
         in<scale_up_domain, T> G_u,
         in<torus_dimensions, T> d,
-        in<torus_length, T> x,
-        in<torus_width, T> y,
-        in<torus_height, T> z,
-        in<torus_wiring, T> wiring,
         in<other_groups, T> g,
         in<dragonfly_group, T> A,
         in<dragonfly_board, T> a,
@@ -500,7 +483,7 @@ namespace roofslate::quantities
         return choose(
             which,
             u,
-            u * torus_sum_share<T>(reach, stride, d, x, y, z, wiring),
+            u * (max(links, 1.0) / (2.0 * d)),
             u * dragonfly_sum_share<T>(n, stride, G_u, g, A, a, l_A, l_o, l));
     }
     struct tensor_link_bandwidth
@@ -527,8 +510,8 @@ namespace roofslate::quantities
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
         {
-            return sum_bandwidth<
-                T>(which, u, count(G_t), T(1.0), count(G_t), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+            const T links = torus_links<T>(count(G_t), x, y, z, wiring);
+            return sum_bandwidth<T>(which, u, count(G_t), T(1.0), links, G_u, d, g, A, a, l_A, l_o, l);
         }
     };
     struct stage_link_bandwidth
@@ -555,8 +538,8 @@ namespace roofslate::quantities
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
         {
-            return sum_bandwidth<
-                T>(which, u, count(G_P), T(1.0), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+            const T links = torus_links<T>(count(G_P), x, y, z, wiring);
+            return sum_bandwidth<T>(which, u, count(G_P), T(1.0), links, G_u, d, g, A, a, l_A, l_o, l);
         }
     };
 

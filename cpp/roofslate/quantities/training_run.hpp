@@ -489,8 +489,9 @@ namespace roofslate::quantities
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
         {
-            return sum_bandwidth<
-                T>(which, u, count(G_1), count(G_t), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+            const T below = torus_links<T>(count(G_t), x, y, z, wiring);
+            const T links = torus_links<T>(count(G_P), x, y, z, wiring) - below;
+            return sum_bandwidth<T>(which, u, count(G_1), count(G_t), links, G_u, d, g, A, a, l_A, l_o, l);
         }
     };
     struct context_collective_time
@@ -823,8 +824,9 @@ namespace roofslate::quantities
             in<global_links, T> l_o,
             in<dragonfly_links, T> l)
         {
-            return sum_bandwidth<
-                T>(which, u, count(G_2), count(G_e), count(G_P), G_u, d, x, y, z, wiring, g, A, a, l_A, l_o, l);
+            const T below = torus_links<T>(count(G_e), x, y, z, wiring);
+            const T links = torus_links<T>(count(G_P), x, y, z, wiring) - below;
+            return sum_bandwidth<T>(which, u, count(G_2), count(G_e), links, G_u, d, g, A, a, l_A, l_o, l);
         }
     };
     struct gradient_collective_time

@@ -177,7 +177,10 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float
         trains = may_train(registry, output)
         if trains or ((preset.parallel or is_parallel(explicit)) and takes_layout(registry, output)):
             whole = supplied | explicit
-            if layout_of_point(registry, output, whole) or not trains:
+            chosen = layout_of_point(registry, output, whole)
+            if chosen and _exceeds_bound(whole, registry.bounded_pairs):
+                return _point_of_grid(output, inputs), _NOTHING
+            if chosen or not trains:
                 return whole, _NOTHING
     return explicit, preset
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import ValueRangeError
+from roofslate.grid.checks import check_bounds
 from roofslate.grid.grid import Input, spread
 from roofslate.grid.layout_rules import LAYOUT, PARTS, SERVING, TRAINING, Rule, is_parallel, refuse_both, rule_of
 
@@ -56,8 +57,9 @@ def complete_layout(grid: Grid, wanted: Sequence[str], sought: str | None = None
     _complete_by(rule, grid)
     if grid.layout and rule is TRAINING:
         refuse_both(grid.registry, wanted, given)
-    if grid.layout:  # upon which these have an effect
-        grid.exempt |= given.intersection(rule.reads)
+    if grid.layout:
+        check_bounds(grid, sought)
+        grid.exempt |= given.intersection(rule.reads)  # upon which these have an effect
 
 
 def _complete_by(rule: Rule, grid: Grid) -> None:

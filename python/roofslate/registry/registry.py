@@ -91,7 +91,9 @@ class Quantity:
     ideal : float or None
         The value that takes a term of a real machine away: an efficiency of 1, a time of 0.
     implied_by : tuple of str
-        Quantities of which each, where it is given, turns the default into another word.
+        Quantities of which the first that is given makes another value the default.
+    implied_values : tuple of float
+        The default with each of `implied_by`.
     replaced_by : str or None
         The quantity whose value it takes if one of `replaced_where` is given and none of `replaced_unless`.
     replaced_where, replaced_unless : tuple of str
@@ -131,6 +133,7 @@ class Quantity:
     latex: str
     ideal: float | None = None
     implied_by: tuple[str, ...] = ()
+    implied_values: tuple[float, ...] = ()
     replaced_by: str | None = None
     replaced_where: tuple[str, ...] = ()
     replaced_unless: tuple[str, ...] = ()
@@ -163,6 +166,9 @@ class Quantity:
         """Whether infinity is a valid value."""
         return math.isinf(self.high)
 
+    def _shown(self, value: float) -> str:
+        return self.choices[int(value)] if self.choices else f"{value:g}"
+
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("unit", self.unit), ("symbol", f"${self.symbol}$"), ("meaning", self.brief), ("source", self.source)]
         if self.computed:
@@ -170,11 +176,12 @@ class Quantity:
         else:
             rows += [("range", self.range_text)]
             if self.default is not None:
-                rows += [("default", self.choices[int(self.default)] if self.choices else f"{self.default:g}")]
+                rows += [("default", self._shown(self.default))]
             if self.fallback:
                 rows += [("otherwise", self.fallback)]
-            if self.implied_by:
-                rows += [("another default with", ", ".join(self.implied_by))]
+            for value in dict.fromkeys(self.implied_values):
+                with_it = [name for name, x in zip(self.implied_by, self.implied_values, strict=True) if x == value]
+                rows += [("default", f"{self._shown(value)} with {' or '.join(with_it)}")]
         if self.replaced_by:
             unless = f" without {' or '.join(self.replaced_unless)}" if self.replaced_unless else ""
             rows += [("replaced by", f"{self.replaced_by} if {' or '.join(self.replaced_where)} is given{unless}")]

@@ -434,8 +434,8 @@ class Evaluator:
             return self[q.fallback], self._taken[q.fallback] | {name}
         if q.default is None:
             raise MissingError(name)
-        implied = any(other in self.given for other in q.implied_by)
-        return np.asarray(1 - q.default if implied else q.default), frozenset({name})  # of two words the other one
+        implied = (x for other, x in zip(q.implied_by, q.implied_values, strict=True) if other in self.given)
+        return np.asarray(next(implied, q.default)), frozenset({name})
 
 
 class _Tape:
