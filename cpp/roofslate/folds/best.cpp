@@ -15,7 +15,8 @@ namespace roofslate
         constexpr std::size_t lanes = 1024; // points of a row that are kept while the folded axes go by
         constexpr std::size_t least_kept_row = 64; // shorter kept axes make no row
         constexpr std::size_t fewest_sampled_rows = 64; // of which a few tell where the best will be
-        constexpr double fewest_searched_points = 1 << 18; // of folded axes, where other axes are kept
+        // of folded axes, where other axes are kept; a routine takes as long as dozens of operations
+        constexpr double fewest_searched_points = 1 << 18, fewest_searched_with_routines = 1 << 12;
         constexpr std::size_t fewest_threaded_points = 65536;
         constexpr std::size_t chunk_points = std::size_t(1) << 20; // of folded axes that threads share
 
@@ -307,8 +308,8 @@ namespace roofslate
                 w.bound[0] = low == low ? low : -HUGE_VAL;
                 return !beaten(w.bound[0], w.first) && requirements.possible(boxes, i);
             }
-            double width(const Boxes& boxes, std::size_t i) const
-            { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
+            double width(const Boxes::Ends& lines, std::size_t i) const
+            { return relative_width(lines.low(0, i), lines.high(0, i)); }
             template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index& index)
             {
                 for (std::size_t i = 0; i < n; ++i)
@@ -332,6 +333,14 @@ namespace roofslate
         return all;
     }
 
+    static bool has_routine(const Graph& graph)
+    {
+        for (int i = 0; i < graph.size(); ++i)
+            if (graph[i].routine)
+                return true;
+        return false;
+    }
+
     Optima best(const Question& question, const Options& options, bool prune)
     {
         if (!question.axes())
@@ -345,7 +354,8 @@ namespace roofslate
             return {{ok ? value : NAN}, {ok ? 0 : nowhere}};
         }
         const double folded_points = double(question.graph.points(question.axes() & question.folded));
-        if (prune && (!question.kept() || folded_points >= fewest_searched_points))
+        const double fewest = has_routine(question.graph) ? fewest_searched_with_routines : fewest_searched_points;
+        if (prune && (!question.kept() || folded_points >= fewest))
         {
             const std::size_t kept_points = question.graph.points(question.kept());
             Optima optima{std::vector<double>(kept_points), std::vector<std::int64_t>(kept_points)};

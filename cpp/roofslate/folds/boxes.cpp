@@ -4,7 +4,12 @@
 
 namespace roofslate
 {
-    Boxes::Boxes(const Graph& graph, const std::vector<int>& nodes, AxisSet axes, const InstructionSet& set)
+    Boxes::Boxes(
+        const Graph& graph,
+        const std::vector<int>& nodes,
+        std::size_t along_lines,
+        AxisSet axes,
+        const InstructionSet& set)
         : shape_(graph.shape())
     {
         for (int k = 0; k < int(shape_.size()); ++k)
@@ -55,6 +60,8 @@ namespace roofslate
             values.push_back(copy[std::size_t(n)]);
         }
         bounds_.compile(bound_lanes_, bounds, set);
+        bounds.resize(2 * along_lines);
+        lines_.compile(bound_lanes_, bounds, set);
         points_.compile(point_lanes_, values, set);
     }
     constexpr std::size_t most_table_entries = 65536; // of the ranges along an axis that is not sorted
@@ -200,7 +207,7 @@ namespace roofslate
                 }
             }
         }
-        bounds_.run(n * d);
+        lines_.run(n * d);
     }
     bool Boxes::add_points(const Box& box)
     {

@@ -12,8 +12,13 @@ namespace roofslate
     class Boxes
     {
     public:
-        // `nodes` of the graph whose bounds and values are wanted.
-        Boxes(const Graph& graph, const std::vector<int>& nodes, AxisSet axes, const InstructionSet& set);
+        // `nodes` of the graph whose bounds and values are wanted; lines bound the first `along_lines` of them.
+        Boxes(
+            const Graph& graph,
+            const std::vector<int>& nodes,
+            std::size_t along_lines,
+            AxisSet axes,
+            const InstructionSet& set);
 
         const std::vector<int>& axes() const { return axes_; } // those that the nodes vary along, slowest first
         Box whole() const;
@@ -24,8 +29,19 @@ namespace roofslate
         // The same of the lines through the middle of boxes: first of one along the first axis, then along the second,
         // then the next box.
         void bound_lines(const Box* boxes, std::size_t n);
-        double low(std::size_t node, std::size_t box) const { return bounds_[2 * node][box]; }
-        double high(std::size_t node, std::size_t box) const { return bounds_[2 * node + 1][box]; }
+        class Ends // of nodes in boxes or along lines
+        {
+        public:
+            explicit Ends(const LaneProgram& program) : program_(program) {}
+            double low(std::size_t node, std::size_t i) const { return program_[2 * node][i]; }
+            double high(std::size_t node, std::size_t i) const { return program_[2 * node + 1][i]; }
+
+        private:
+            const LaneProgram& program_;
+        };
+        double low(std::size_t node, std::size_t box) const { return Ends(bounds_).low(node, box); }
+        double high(std::size_t node, std::size_t box) const { return Ends(bounds_).high(node, box); }
+        Ends of_lines() const { return Ends(lines_); }
 
         // Adds the points of a box, the last axis fastest; false where they do not fit. Then computes them all.
         bool add_points(const Box& box);
@@ -54,7 +70,7 @@ namespace roofslate
         std::vector<int> axes_;
         std::vector<Leaf> leaves_;
         LaneGraph bound_lanes_, point_lanes_;
-        LaneProgram bounds_, points_;
+        LaneProgram bounds_, lines_, points_;
         std::size_t pending_ = 0;
     };
 }

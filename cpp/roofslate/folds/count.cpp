@@ -18,7 +18,7 @@ namespace roofslate
                 found += std::int64_t(boxes.points(w.box));
                 return false;
             }
-            double width(const Boxes& boxes, std::size_t i) const { return requirements.width(boxes, i); }
+            double width(const Boxes::Ends& lines, std::size_t i) const { return requirements.width(lines, i); }
             template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index&)
             {
                 for (std::size_t i = 0; i < n; ++i)

@@ -160,8 +160,8 @@ namespace roofslate
                 counts.of_bin[first] += std::int64_t(boxes.points(w.box));
                 return false;
             }
-            double width(const Boxes& boxes, std::size_t i) const
-            { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
+            double width(const Boxes::Ends& lines, std::size_t i) const
+            { return relative_width(lines.low(0, i), lines.high(0, i)); }
             template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index&)
             { bins.count(set, boxes.values(0) + first, n, counts); }
             const Bins& bins;

@@ -18,11 +18,11 @@ namespace roofslate
                     w.bound[k] = std::isnan(boxes.low(k, i)) ? -HUGE_VAL : boxes.low(k, i);
                 return !front.beats(w.bound, w.first) && requirements.possible(boxes, i);
             }
-            double width(const Boxes& boxes, std::size_t i) const
+            double width(const Boxes::Ends& lines, std::size_t i) const
             {
                 double all = 0;
                 for (std::size_t k = 0; k < n; ++k)
-                    all += relative_width(boxes.low(k, i), boxes.high(k, i));
+                    all += relative_width(lines.low(k, i), lines.high(k, i));
                 return all;
             }
             template <class Index> void take(

@@ -38,11 +38,11 @@ namespace roofslate
             }
             return true;
         }
-        double width(const Boxes& boxes, std::size_t i) const
+        double width(const Boxes::Ends& lines, std::size_t i) const
         {
             double all = 0;
             for (std::size_t k = 2 * all_.size(); k-- > 0;)
-                all += relative_width(boxes.low(first_ + k, i), boxes.high(first_ + k, i));
+                all += relative_width(lines.low(first_ + k, i), lines.high(first_ + k, i));
             return all;
         }
         bool met(const Boxes& boxes, std::size_t i) const // by a point

@@ -104,7 +104,7 @@ namespace roofslate
                                       length = boxes[b].high[axis] - boxes[b].low[axis];
                     if (length < 2)
                         continue;
-                    double width = goal.width(boxes_, (b - first) * d + j);
+                    double width = goal.width(boxes_.of_lines(), (b - first) * d + j);
                     width = (width >= 0 ? std::min(width, 1e300) : 1e300) + 1e-12 * double(length);
                     if (width > widest
                         || (width == 1e300
@@ -210,7 +210,13 @@ namespace roofslate
             kept_points * parts,
             progress,
             [&] {
-                return std::make_unique<Boxes>(question.graph, nodes_of(question), question.axes(), instruction_set());
+                const std::vector<int> nodes = nodes_of(question);
+                return std::make_unique<Boxes>(
+                    question.graph,
+                    nodes,
+                    question.values.empty() ? nodes.size() : question.values.size(),
+                    question.axes(),
+                    instruction_set());
             },
             [&](std::unique_ptr<Boxes>& boxes, std::size_t c) {
                 const std::size_t point = c / parts;

@@ -258,7 +258,7 @@ namespace
                     nodes.push_back(i), axes |= r.graph[i].axes;
             if (nodes.empty())
                 continue;
-            Boxes boxes(r.graph, nodes, axes, *GetParam());
+            Boxes boxes(r.graph, nodes, nodes.size(), axes, *GetParam());
             for (int b = 0; b < 12; ++b)
             {
                 Box box = boxes.whole();
