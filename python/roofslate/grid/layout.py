@@ -116,25 +116,27 @@ def left_to_rule(
 
 def layouts_of_rows(
     rule: Rule, rows: Sequence[Mapping[str, float]], names: Sequence[str], *, checked: bool
-) -> tuple[Any, list[str]]:
-    """What the rule adds to distinct rows, an array for each of some columns, and all layouts in words.
+) -> tuple[Any, list[str], Any]:
+    """Complete distinct rows by the rule: an array for each of some columns, all layouts in words, and which it chose.
 
     Illegal rows stay if they are checked.
     """
     found = np.ones((len(names), len(rows)))
+    chosen = np.zeros(len(rows), dtype=bool)
     texts: dict[str, None] = {}
     for k, row in enumerate(rows):
         numbers = dict(row)
         if not rule.applies(numbers):
             continue
         try:
-            texts[rule.complete(numbers)] = None
+            text = rule.complete(numbers)
+            texts[text], chosen[k] = None, bool(text)
         except ValueRangeError:
             if not checked:
                 raise
         followed = _core.numbers(list(names), numbers)  # what the rule leaves alone is as in any other call
         found[:, k] = [1.0 if x is None else x for x in followed]
-    return found, list(filter(None, texts))
+    return found, list(filter(None, texts)), chosen
 
 
 def _along(grid: Grid, name: str, dims: Sequence[str], shape: tuple[int, ...]) -> Any:

@@ -91,10 +91,13 @@ def told_of_part(tell: Callable[[int, int], None] | None, done: int, part: int, 
     return lambda points, total: tell(done + points * part // max(total, 1), rows)
 
 
-def bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Positions:
-    """Rows with a value that is missing or out of range among those `given`, or above its bound.
+def bad_rows(
+    grid: Grid, rows: int, given: Collection[str], outside: int, ruled: Collection[str] = (), chosen: Any = None
+) -> Positions:
+    """Return the rows with a value that is missing or out of range among those `given`, or above its bound.
 
-    Of those given, the engine has told how many values are `outside` of their range or above one another.
+    Of those given, `outside` values are out of their range or above one another, as the engine counted. A rule adds
+    the `ruled`: they bind only in rows whose layout it has `chosen`, as elsewhere a default binds nothing.
     """
     bounds = []
     for name, bound in bounded_pairs():
@@ -102,7 +105,7 @@ def bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Pos
         if one is None or most is None or not (one.dims or most.dims):
             continue
         if outside or name not in given or bound not in given:
-            bounds.append((one.values, most.values))
+            bounds.append((one.values, most.values, not {name, bound}.isdisjoint(ruled)))
     if not outside and not bounds:
         return np.empty(0, dtype=np.intp)
     bad = np.zeros(rows, dtype=bool)
@@ -112,6 +115,6 @@ def bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Pos
             values, q = i.values[at], i.quantity
             if _core.count_outside(values, q.low, q.high, q.above_low):
                 bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
-    for low, high in bounds:
-        bad |= low > high
+    for low, high, by_rule in bounds:
+        bad |= (low > high) & chosen if by_rule and chosen is not None else low > high
     return np.flatnonzero(bad)

@@ -106,6 +106,7 @@ class Scenarios:
         self._rule, self._ruled = left_to_rule(current(), wanted, given, common.inputs, presets=bool(self._keywords))
         self._given, self._numbers = frozenset(given), frozenset([*given, *self._ruled])
         self.layouts: tuple[str, ...] = ()  # what a rule chose, in words
+        self._chosen: Any = None  # the rows of which it chose the layout
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
         self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
@@ -172,7 +173,8 @@ class Scenarios:
                         results = results or [np.empty(rows) for _ in self._wanted]
                         for result, (values, _) in zip(results, found, strict=True):
                             result[picked] = values
-                    bad = bad_rows(grid, size, given, outside)
+                    of_rule = None if self._chosen is None else self._chosen[picked]
+                    bad = bad_rows(grid, size, given, outside, self._ruled, of_rule)
                     wrong.append(bad + start if isinstance(picked, slice) else picked[bad])
         results = results or [np.empty(rows) for _ in self._wanted]
         nowhere = np.concatenate(wrong) if wrong else np.empty(0, dtype=np.intp)
@@ -197,7 +199,8 @@ class Scenarios:
         points = [self._point({name: columns[name] for name in own}, row).numbers() for row in first.tolist()]
         if self._rule is None:
             return columns
-        found, texts = layouts_of_rows(self._rule, points, self._ruled, checked=self._quiet)
+        found, texts, chosen = layouts_of_rows(self._rule, points, self._ruled, checked=self._quiet)
+        self._chosen = chosen[codes]
         self._note_layouts(texts)
         return {**columns, **{name: Column(codes, np.append(x, 1)) for name, x in zip(self._ruled, found, strict=True)}}
 
