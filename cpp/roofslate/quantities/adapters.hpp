@@ -1,4 +1,4 @@
-// Many LoRA adapters behind one deployment: what each weighs, which of them a pass reads, which find room.
+// Many LoRA adapters behind one deployment: their size, the adapters that a pass reads, those resident in HBM.
 #pragma once
 #include "roofslate/language/normal.hpp"
 #include "roofslate/quantities/weights.hpp"
@@ -6,10 +6,10 @@
 
 namespace roofslate::quantities
 {
-    // Shares by Zipf's law: item i of n is chosen in proportion to i^-s. The first 256 items stand one by one. Further
-    // ones are integrated over stretches (Gauss and Legendre), with the first term of Euler and Maclaurin's formula: a
-    // sum of them is right to 1e-11. An n that is not whole has part of a last item. Below 1 it counts as 1, beyond
-    // 1e15 as that.
+    // Shares by Zipf's law: item i of n is chosen in proportion to i^-s. The first 256 items are summed one by one.
+    // Further ones are integrated over stretches (Gauss and Legendre), with the first term of Euler and Maclaurin's
+    // formula: a sum of them is right to 1e-11. An n that is not whole has part of a last item. Below 1 it counts as 1,
+    // beyond 1e15 as that.
     class ZipfShares
     {
     public:
@@ -134,8 +134,9 @@ namespace roofslate::quantities
         }
     };
 
-    // Share of the draws that an LRU cache of so many items holds (Che's approximation): sum_i p_i (1 - e^(-p_i t)),
-    // where sum_i 1 - e^(-p_i t) are its slots. Newton's method from the left of the root of a concave function.
+    // Share of the draws that hit if so many items are resident (LRU, Che's approximation): sum_i p_i (1 - e^(-p_i t))
+    // with t such that sum_i 1 - e^(-p_i t) are the slots. Newton's method from the left of the root of a concave
+    // function.
     struct zipf_hit_rate
     {
         static constexpr const char* name = "zipf_hit_rate";
@@ -212,51 +213,45 @@ namespace roofslate::quantities
         }
     };
 
-    // --- what is asked for ---
+    // --- inputs ---
 
     struct lora_adapters
     {
         static constexpr Spec spec =
-            Spec("n_L", "1", "LoRA adapters (tenants) that requests choose from; 0: none", "Punica, S-LoRA")
-                .range(0)
-                .by_default(0);
+            Spec("n_L", "1", "number of LoRA adapters (tenants), 0 for none", "Punica, S-LoRA").range(0).by_default(0);
     };
     struct lora_rank
-    { static constexpr Spec spec = Spec("r_L", "1", "rank of a LoRA adapter", "Punica").positive(); };
+    { static constexpr Spec spec = Spec("r_L", "1", "LoRA rank", "Punica").positive(); };
     struct lora_targets
     {
         static constexpr Spec spec =
-            Spec(
-                "\\tau_L",
-                "1",
-                "matrices with an adapter: attention, or all, feed-forward layers too but no routed expert",
-                "Punica")
+            Spec("\\tau_L", "1", "LoRA target matrices (attention, all but routed experts)", "Punica")
                 .one_of("attention", "all")
                 .by_default(0);
     };
     struct lora_zipf_exponent
     {
         static constexpr Spec spec =
-            Spec("s_L", "1", "Zipf exponent of the popularity of adapters; 0: all alike", "Punica")
+            Spec("s_L", "1", "Zipf exponent of LoRA adapter popularity, 0 for uniform", "Punica")
                 .range(0)
                 .by_default(0);
     };
     struct resident_adapters
     {
         static constexpr Spec spec =
-            Spec("K_L", "1", "adapters kept in HBM (least recently used leaves); inf: all", "S-LoRA")
+            Spec("K_L", "1", "LoRA adapters resident in HBM (LRU), inf for all", "S-LoRA")
                 .range(0, infinite)
                 .by_default(infinite);
     };
     struct adapter_bytes_per_weight
     {
         static constexpr Spec spec =
-            Spec("w_L", "byte/parameter", "bytes of a weight of an adapter: bf16", "Punica").positive().by_default(2);
+            Spec("w_L", "byte/parameter", "bytes per LoRA weight, BF16 by default", "Punica").positive().by_default(2);
     };
     struct weights_per_adapter_element
     {
         static constexpr Spec spec =
-            Spec("1", "parameter", "weights for each rank and element that a matrix takes or gives", "LoRA")
+            Spec("1", "parameter", "LoRA weights per rank and matrix input or output element", "LoRA")
                 .positive()
                 .by_default(1);
     };
@@ -267,7 +262,7 @@ namespace roofslate::quantities
     {
         // With latent attention: queries from the residual stream, the latent vector down and up, the output.
         static constexpr Spec spec =
-            Spec("n (d_i + d_o)_a", "1", "elements that the matrices of attention take and give, all layers", "LoRA");
+            Spec("n (d_i + d_o)_a", "1", "input plus output width of attention matrices, all layers", "LoRA");
         template <class T> static constexpr T formula(
             in<layers, T> n,
             in<hidden_size, T> d,
@@ -283,11 +278,8 @@ namespace roofslate::quantities
     };
     struct adapted_feed_forward_width
     {
-        static constexpr Spec spec = Spec(
-            "n (d + d_f)",
-            "1",
-            "elements that one matrix of each feed-forward layer takes and gives, no routed expert",
-            "LoRA");
+        static constexpr Spec spec =
+            Spec("n (d + d_f)", "1", "input plus output width per feed-forward matrix, no routed experts", "LoRA");
         template <class T> static constexpr T formula(
             in<layers, T> n,
             in<hidden_size, T> d,
@@ -304,7 +296,7 @@ namespace roofslate::quantities
     };
     struct adapter_parameters
     {
-        static constexpr Spec spec = Spec("N_L", "parameter", "weights of a LoRA adapter", "LoRA");
+        static constexpr Spec spec = Spec("N_L", "parameter", "parameters per LoRA adapter", "LoRA");
         template <class T> static constexpr T formula(
             in<lora_rank, T> r,
             in<lora_targets, T> which,
@@ -316,11 +308,11 @@ namespace roofslate::quantities
     };
     struct adapter_bytes
     {
-        static constexpr Spec spec = Spec("W_L", "byte", "bytes of a LoRA adapter", "LoRA");
+        static constexpr Spec spec = Spec("W_L", "byte", "LoRA adapter size", "LoRA");
         template <class T> static constexpr T formula(in<adapter_parameters, T> N_L, in<adapter_bytes_per_weight, T> w)
         { return N_L * w; }
     };
-    // Weights that a token is multiplied with in its adapter, where there are adapters.
+    // Weights that a token is multiplied with in its adapter, 0 without adapters.
     template <class T> constexpr auto adapted_with(in<lora_adapters, T> n, in<adapter_parameters, T> N_L)
     { return select(n == T(0.0), T(0.0), N_L); }
 
@@ -329,7 +321,7 @@ namespace roofslate::quantities
     struct resident_adapter_bytes
     {
         static constexpr Spec spec =
-            Spec("W_{Lr}", "byte", "adapters in the memory of all chips, copies counted", "S-LoRA");
+            Spec("W_{Lr}", "byte", "resident LoRA adapters in HBM, all chips, copies included", "S-LoRA");
         template <class T> static constexpr T formula(
             in<lora_adapters, T> n,
             in<resident_adapters, T> K,
@@ -340,7 +332,7 @@ namespace roofslate::quantities
     struct adapter_hit_rate
     {
         static constexpr Spec spec =
-            Spec("h_L", "1", "share of requests whose adapter is in HBM (LRU, Che)", "Che, Tung, Wang 2002")
+            Spec("h_L", "1", "LoRA adapter hit rate in HBM (LRU, Che approximation)", "Che, Tung, Wang 2002")
                 .range(0, 1);
         template <class T> static constexpr T formula(
             in<lora_adapters, T> n,

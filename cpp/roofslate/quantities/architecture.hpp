@@ -1,4 +1,4 @@
-// What a model is made of: its weights, and the cache that a token leaves behind.
+// A model: its weights, and the KV cache per token.
 #pragma once
 #include "roofslate/quantities/hardware.hpp"
 
@@ -9,91 +9,91 @@ namespace roofslate::quantities
     struct layers
     { static constexpr Spec spec = Spec("n", "1", "transformer layers", "R6.4").range(1); };
     struct hidden_size
-    { static constexpr Spec spec = Spec("d", "1", "width of the residual stream", "R2.1").range(1); };
+    { static constexpr Spec spec = Spec("d", "1", "hidden size (residual-stream width)", "R2.1").range(1); };
     struct attention_heads
-    { static constexpr Spec spec = Spec("n_h", "1", "query heads of a layer", "R6.11").range(1); };
+    { static constexpr Spec spec = Spec("n_h", "1", "attention heads (query heads) per layer", "R6.11").range(1); };
     struct kv_heads
     {
         static constexpr Spec spec =
-            Spec("n_{kv}", "1", "key-value heads of a layer", "R6.4").range(1).at_most<attention_heads>();
+            Spec("n_{kv}", "1", "KV heads per layer (grouped-query attention, GQA)", "R6.4")
+                .range(1)
+                .at_most<attention_heads>();
     };
     struct head_size
-    { static constexpr Spec spec = Spec("d_h", "1", "elements of a head", "R6.4").range(1); };
+    { static constexpr Spec spec = Spec("d_h", "1", "head size, elements per attention head", "R6.4").range(1); };
     struct kv_latent_size
     {
         static constexpr Spec spec =
-            Spec(
-                "d_c",
-                "1",
-                "cached elements of a token and layer with latent attention; 0: whole keys and values are cached",
-                "R6.4")
+            Spec("d_c", "1", "latent KV size, rotary part included (MLA), 0 without latent KV", "R6.4")
                 .range(0)
                 .by_default(0);
     };
     struct intermediate_size
-    { static constexpr Spec spec = Spec("d_f", "1", "width of a dense feed-forward layer", "R2.1").range(1); };
+    {
+        static constexpr Spec spec =
+            Spec("d_f", "1", "intermediate size of a dense feed-forward layer", "R2.1").range(1);
+    };
     struct vocabulary_size
-    { static constexpr Spec spec = Spec("V", "1", "tokens that the model can tell apart", "R6.4").range(1); };
+    { static constexpr Spec spec = Spec("V", "1", "vocabulary size", "R6.4").range(1); };
     struct experts
     {
         static constexpr Spec spec =
-            Spec("X", "1", "routed experts of a layer; 1: a dense model; 0: not said, all weights are read", "R2.1")
+            Spec("X", "1", "routed experts per layer, 1 for a dense model, 0 if unknown", "R2.1")
                 .range(0)
                 .by_default(0);
     };
     struct experts_per_token
     {
         static constexpr Spec spec =
-            Spec("k", "1", "routed experts that a token uses", "R2.1").range(1).at_most<experts>();
+            Spec("k", "1", "routed experts per token (top-k)", "R2.1").range(1).at_most<experts>();
     };
     struct shared_experts
-    { static constexpr Spec spec = Spec("X_s", "1", "experts of a layer that every token uses", "R2.1").range(0); };
+    {
+        static constexpr Spec spec = Spec("X_s", "1", "shared experts per layer, used by every token", "R2.1").range(0);
+    };
     struct expert_intermediate_size
-    { static constexpr Spec spec = Spec("d_e", "1", "width of an expert", "R2.1").range(1); };
+    { static constexpr Spec spec = Spec("d_e", "1", "intermediate size of an expert", "R2.1").range(1); };
     struct dense_layers
     {
         static constexpr Spec spec =
-            Spec("n_d", "1", "layers without routed experts", "R2.1").range(0).at_most<layers>();
+            Spec("n_d", "1", "dense layers, without routed experts", "R2.1").range(0).at_most<layers>();
     };
     struct matrices_per_expert
     {
         static constexpr Spec spec =
-            Spec("3", "parameter", "weights for each pair of residual and expert element: up, gate and down", "R1.4")
-                .positive()
-                .by_default(3);
+            Spec("3", "parameter", "weight matrices per expert (up, gate, down)", "R1.4").positive().by_default(3);
     };
 
     // --- stages that are not alike: whole layers, some of which attend to the whole context and take longer ---
 
     struct layers_per_stage
     {
-        static constexpr Spec spec = Spec("n_P", "1", "layers of a stage", "R3.1");
+        static constexpr Spec spec = Spec("n_P", "1", "layers per pipeline stage", "R3.1");
         template <class T> static constexpr T formula(in<layers, T> n, in<pipeline_stages, T> P) { return n / P; }
     };
     struct global_layer_period
     {
         static constexpr Spec spec =
-            Spec("p_g", "1", "layers of which one attends to the whole context, the others to a window", "R3.9")
+            Spec("p_g", "1", "global-attention period, layers per global-attention layer", "R3.9")
                 .range(1)
                 .by_default(1);
     };
     struct global_layer_cost
     {
         static constexpr Spec spec =
-            Spec("c_g", "1", "time of a layer that attends to the whole context over that of one with a window", "R3.9")
+            Spec("c_g", "1", "time of a global-attention layer relative to a sliding-window layer", "R3.9")
                 .range(1)
                 .by_default(1);
     };
     struct stage_balance
     {
-        static constexpr Spec spec =
-            Spec("b_P", "1", "mean time of a stage over that of the slowest, which all others wait for", "R3.9");
+        static constexpr Spec spec = Spec("b_P", "1", "stage balance, mean relative to maximum stage time", "R3.9");
         template <class T> static constexpr T formula(
             in<layers_per_stage, T> n,
             in<global_layer_period, T> p,
             in<global_layer_cost, T> c)
         {
-            const T fullest = ceil(n); // its layers are whole, and most of those with the whole context are in it
+            const T fullest = ceil(n); // whole layers, as many global ones as possible
             return n * (1.0 + (c - 1.0) / p) / (fullest + ceil(fullest / p) * (c - 1.0));
         }
     };
@@ -104,33 +104,31 @@ namespace roofslate::quantities
     // --- weights ---
 
     struct total_parameters
-    { static constexpr Spec spec = Spec("N_t", "parameter", "weights of the whole model", "R1.3").positive(); };
+    { static constexpr Spec spec = Spec("N_t", "parameter", "total parameters", "R1.3").positive(); };
     struct active_parameters
     {
         static constexpr Spec spec =
-            Spec("N_a", "parameter", "weights that a token is multiplied with", "R1.2")
-                .positive()
-                .at_most<total_parameters>();
+            Spec("N_a", "parameter", "active parameters per token", "R1.2").positive().at_most<total_parameters>();
     };
     struct flops_per_parameter_token
     {
         static constexpr Spec spec =
-            Spec("2", "FLOP/parameter/token", "a multiply and an add for each weight", "R5.1").positive().by_default(2);
+            Spec("2", "FLOP/parameter/token", "forward FLOPs per parameter and token", "R5.1").positive().by_default(2);
     };
     struct sparsity
     {
-        static constexpr Spec spec = Spec("s", "1", "total over active weights", "R1.7");
+        static constexpr Spec spec = Spec("s", "1", "sparsity, total-to-active parameter ratio", "R1.7");
         template <class T> static constexpr T formula(in<total_parameters, T> N_t, in<active_parameters, T> N_a)
         { return N_t / N_a; }
     };
     struct moe_layers
     {
-        static constexpr Spec spec = Spec("n_e", "1", "layers with routed experts", "R2.1");
+        static constexpr Spec spec = Spec("n_e", "1", "mixture-of-experts (MoE) layers", "R2.1");
         template <class T> static constexpr T formula(in<layers, T> n, in<dense_layers, T> n_d) { return n - n_d; }
     };
     struct routed_parameters
     {
-        static constexpr Spec spec = Spec("N_r", "parameter", "weights of the routed experts of all layers", "R1.4");
+        static constexpr Spec spec = Spec("N_r", "parameter", "routed-expert parameters, all layers", "R1.4");
         template <class T> static constexpr T formula(
             in<moe_layers, T> n_e,
             in<experts, T> X,
@@ -142,7 +140,7 @@ namespace roofslate::quantities
     struct dense_parameters
     {
         static constexpr Spec spec =
-            Spec("N_d", "parameter", "weights outside of the routed experts", "R1.4")
+            Spec("N_d", "parameter", "dense parameters, routed experts excluded", "R1.4")
                 .range(0)
                 .at_most<total_parameters>();
         template <class T> static constexpr T formula(
@@ -156,37 +154,33 @@ namespace roofslate::quantities
 
     struct bits_per_weight
     {
-        static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight, scales included", "definition");
+        static constexpr Spec spec = Spec("b_w", "1", "bits per weight, scales included", "definition");
         template <class T> static constexpr T formula(in<weight_format, T> f) { return bits_of<T>(f); }
     };
     struct bytes_per_weight_bit
     {
         static constexpr Spec spec =
-            Spec("1/8", "byte/parameter", "bytes of a bit of a weight", "definition").positive().by_default(0.125);
+            Spec("1/8", "byte/parameter", "bytes per weight bit", "definition").positive().by_default(0.125);
     };
     struct bytes_per_weight
     {
-        static constexpr Spec spec = Spec("w", "byte/parameter", "bytes of a stored weight", "definition").positive();
+        static constexpr Spec spec = Spec("w", "byte/parameter", "bytes per weight", "definition").positive();
         template <class T> static constexpr T formula(in<bits_per_weight, T> b, in<bytes_per_weight_bit, T> eighth)
         { return b * eighth; }
     };
-    // The weights outside of the routed experts may have a format of their own.
+    // The weights outside the routed experts may have another format.
     struct dense_format
     {
         static constexpr Spec spec =
             one_of_formats<all_formats>(
-                Spec(
-                    "f_d",
-                    "1",
-                    "format of the weights outside of the routed experts: the same as theirs, or one of its own",
-                    "definition"),
+                Spec("f_d", "1", "weight format outside routed experts (same, or another format)", "definition"),
                 "same")
                 .by_default(0);
     };
     struct dense_bytes_per_weight
     {
         static constexpr Spec spec =
-            Spec("w_d", "byte/parameter", "bytes of a weight outside of the routed experts", "definition");
+            Spec("w_d", "byte/parameter", "bytes per weight outside routed experts", "definition");
         template <class T> static constexpr T formula(
             in<dense_format, T> f,
             in<bytes_per_weight, T> w,
@@ -195,7 +189,7 @@ namespace roofslate::quantities
     };
     struct model_bytes
     {
-        static constexpr Spec spec = Spec("w N_t", "byte", "bytes of all weights", "R1.3");
+        static constexpr Spec spec = Spec("w N_t", "byte", "model weight size, one copy", "R1.3");
         template <class T> static constexpr T formula(
             in<bytes_per_weight, T> w,
             in<total_parameters, T> N_t,
@@ -206,29 +200,20 @@ namespace roofslate::quantities
     };
 
     struct kv_format
-    {
-        static constexpr Spec spec =
-            one_of_formats<plain_formats>(Spec("f_{kv}", "1", "format in which keys and values are cached", "R6.4"));
-    };
+    { static constexpr Spec spec = one_of_formats<plain_formats>(Spec("f_{kv}", "1", "KV-cache format", "R6.4")); };
     struct kv_bits
     {
-        static constexpr Spec spec = Spec("b_{kv}", "1", "bits of a cached element, scales included", "R6.4");
+        static constexpr Spec spec = Spec("b_{kv}", "1", "bits per KV-cache element, scales included", "R6.4");
         template <class T> static constexpr T formula(in<kv_format, T> f) { return bits_of<T, plain_formats>(f); }
     };
     struct bytes_per_kv_bit
     {
         static constexpr Spec spec =
-            Spec("1/8", "byte/token", "bytes of a bit of a token's cached element", "definition")
-                .positive()
-                .by_default(0.125);
+            Spec("1/8", "byte/token", "bytes per KV-cache bit", "definition").positive().by_default(0.125);
     };
     struct kv_elements_per_layer
     {
-        static constexpr Spec spec = Spec(
-            "e_{kv}",
-            "1",
-            "elements that a token leaves in the cache of a layer: a latent vector, or keys and values of each head",
-            "R6.4");
+        static constexpr Spec spec = Spec("e_{kv}", "1", "KV-cache elements per token and layer", "R6.4");
         template <class T> static constexpr T formula(
             in<kv_latent_size, T> d_c,
             in<kv_heads, T> n_kv,
@@ -237,7 +222,7 @@ namespace roofslate::quantities
     };
     struct kv_bytes_per_token
     {
-        static constexpr Spec spec = Spec("q", "byte/token", "cache of a token in all layers", "R6.3").range(0);
+        static constexpr Spec spec = Spec("q", "byte/token", "KV cache per token, all layers", "R6.3").range(0);
         template <class T> static constexpr T formula(
             in<layers, T> n,
             in<kv_elements_per_layer, T> e,

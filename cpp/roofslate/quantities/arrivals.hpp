@@ -10,54 +10,42 @@ namespace roofslate::quantities
     struct fresh_input_cv;
     struct prefill_replicas;
 
-    // --- what is asked for ---
+    // --- inputs ---
 
     struct replicas
-    {
-        static constexpr Spec spec =
-            Spec("R", "1", "copies of the deployment behind one router", "Q6").range(1).by_default(1);
-    };
+    { static constexpr Spec spec = Spec("R", "1", "replicas behind one router", "Q6").range(1).by_default(1); };
     struct router
     {
         static constexpr Spec spec =
-            Spec(
-                "\\rho_R",
-                "1",
-                "which replica a request goes to: the one with the fewest, the next one, any, or the session's own",
-                "Q6")
+            Spec("\\rho_R", "1", "routing policy (least_requests, round_robin, random, session)", "Q6")
                 .one_of("least_requests", "round_robin", "random", "session")
                 .by_default(0);
     };
     struct arrival_cv
     {
         static constexpr Spec spec =
-            Spec("c_a", "1", "coefficient of variation of the times between arrivals; 1: Poisson arrivals", "Q6")
+            Spec("c_a", "1", "coefficient of variation (CV) of interarrival times, 1 for Poisson", "Q6")
                 .range(0)
                 .by_default(1);
     };
     struct prompt_policy
     {
         static constexpr Spec spec =
-            Spec(
-                "\\sigma_p",
-                "1",
-                "steps that read prompts: chunked, parts of prompts in the steps that decode; first, steps of prompts "
-                "alone while decoding stands still",
-                "Q6")
+            Spec("\\sigma_p", "1", "prefill policy (chunked into decode steps, first in separate steps)", "Q6")
                 .one_of("chunked", "first")
                 .by_default(0);
     };
     struct step_token_budget
     {
         static constexpr Spec spec =
-            Spec("C", "token", "tokens that a step takes in all: max_num_batched_tokens, chunked_prefill_size", "Q6")
+            Spec("C", "token", "token budget per step (max_num_batched_tokens, chunked_prefill_size)", "Q6")
                 .positive(infinite)
                 .by_default(8192);
     };
     struct max_running_sequences
     {
         static constexpr Spec spec =
-            Spec("n_s", "sequence", "sequences that the engine runs at a time: max_num_seqs", "Q6")
+            Spec("n_s", "sequence", "maximum running sequences per engine (max_num_seqs)", "Q6")
                 .range(1, infinite)
                 .by_default(infinite);
     };
@@ -65,23 +53,20 @@ namespace roofslate::quantities
     struct single_sequence
     {
         static constexpr Spec spec =
-            Spec("1", "sequence", "one sequence: a request that meets itself", "definition").positive().by_default(1);
+            Spec("1", "sequence", "one sequence, conversion constant", "definition").positive().by_default(1);
     };
 
     // --- of one replica ---
 
     struct replica_arrival_rate
     {
-        static constexpr Spec spec = Spec("\\lambda", "sequence/s", "requests that arrive at a replica", "Q6");
+        static constexpr Spec spec = Spec("\\lambda", "sequence/s", "request arrival rate per replica", "Q6");
         template <class T> static constexpr T formula(in<arrival_rate, T> a, in<replicas, T> R) { return a / R; }
     };
     struct replica_arrival_variation
     {
-        static constexpr Spec spec = Spec(
-            "c_\\lambda^2",
-            "1",
-            "squared coefficient of variation of the times between a replica's arrivals",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("c_\\lambda^2", "1", "squared coefficient of variation (CV) of replica interarrival times", "Q6");
         template <class T> static constexpr T formula(in<router, T> which, in<arrival_cv, T> c, in<replicas, T> R)
         {
             const T by_chance = 1.0 + (c * c - 1.0) / R;
@@ -94,7 +79,8 @@ namespace roofslate::quantities
     struct decoded_tokens
     {
         // The first token comes with the prompt, unless that is read elsewhere.
-        static constexpr Spec spec = Spec("D", "token/sequence", "tokens of an answer that come from decoding", "Q6");
+        static constexpr Spec spec =
+            Spec("D", "token/sequence", "output tokens per request from decode, token from prefill excluded", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<output_tokens, T> O,
@@ -104,12 +90,7 @@ namespace roofslate::quantities
     struct sequence_slots
     {
         static constexpr Spec spec =
-            Spec(
-                "N",
-                "sequence",
-                "sequences that a replica runs at a time: as memory holds, and as the engine allows",
-                "Q6")
-                .range(1);
+            Spec("N", "sequence", "batch slots per replica, limited by memory and engine", "Q6").range(1);
         template <class T> static constexpr T formula(
             in<max_running_sequences, T> most,
             in<memory_limited_sequences, T> room)
@@ -121,7 +102,7 @@ namespace roofslate::quantities
     struct decode_token_time
     {
         static constexpr Spec spec =
-            Spec("t", "s*sequence/token", "time between two tokens of an answer while no prompt is read", "Q6");
+            Spec("t", "s*sequence/token", "time per output token (TPOT) without prefill interference", "Q6");
         template <class T> static constexpr T formula(
             in<round_time, T> t,
             in<time_per_output_token_factor, T> f,
@@ -130,11 +111,8 @@ namespace roofslate::quantities
     };
     struct prompt_step_time
     {
-        static constexpr Spec spec = Spec(
-            "c I",
-            "s/sequence",
-            "time that the tokens of a prompt take of the steps of a replica; 0 where others read it",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("c I", "s/sequence", "prefill time per prompt within replica steps, 0 if disaggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -145,13 +123,9 @@ namespace roofslate::quantities
     };
     struct prompt_lag_time
     {
-        // Other groups and stages work on other prompts meanwhile: the replica loses no time, the request does.
-        static constexpr Spec spec = Spec(
-            "T_g",
-            "s/sequence",
-            "time that a prompt takes beyond what it takes of the replica: one group of chips attends for it, one "
-            "stage after another",
-            "Q6");
+        // Other groups and stages work on other prompts meanwhile: only the request loses time, not the replica.
+        static constexpr Spec spec =
+            Spec("T_g", "s/sequence", "prefill latency per prompt beyond its replica time", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_work_time, T> own,
             in<prefill_time, T> of_replica,
@@ -160,33 +134,33 @@ namespace roofslate::quantities
     };
     struct full_batch
     {
-        static constexpr Spec spec = Spec("N/n_\\mu", "sequence", "batch when all slots are taken", "Q6");
+        static constexpr Spec spec = Spec("N/n_\\mu", "sequence", "batch size with all slots taken", "Q6");
         template <class T> static constexpr T formula(in<sequence_slots, T> N, in<microbatches, T> n) { return N / n; }
     };
     struct full_decode_token_time
     {
         static constexpr Spec spec =
-            Spec("t(N)", "s*sequence/token", "time between two tokens of an answer when all slots are taken", "Q6")
+            Spec("t(N)", "s*sequence/token", "time per output token (TPOT) without prefill, all slots taken", "Q6")
                 .value_of<decode_token_time>()
                 .where<batch_size, full_batch>();
     };
     struct full_prompt_step_time
     {
         static constexpr Spec spec =
-            Spec("c(N) I", "s/sequence", "time that a prompt takes of the steps when all slots are taken", "Q6")
+            Spec("c(N) I", "s/sequence", "prefill time per prompt within steps, all slots taken", "Q6")
                 .value_of<prompt_step_time>()
                 .where<batch_size, full_batch>();
     };
     struct lone_batch
     {
-        static constexpr Spec spec = Spec("1/n_\\mu", "sequence", "batch when one sequence runs", "Q6");
+        static constexpr Spec spec = Spec("1/n_\\mu", "sequence", "batch size with one running sequence", "Q6");
         template <class T> static constexpr T formula(in<single_sequence, T> one, in<microbatches, T> n)
         { return one / n; }
     };
     struct lone_decode_token_time
     {
         static constexpr Spec spec =
-            Spec("t(1)", "s*sequence/token", "time between two tokens of an answer when it runs alone", "Q6")
+            Spec("t(1)", "s*sequence/token", "time per output token (TPOT) without prefill, one running sequence", "Q6")
                 .value_of<decode_token_time>()
                 .where<batch_size, lone_batch>();
     };
@@ -219,11 +193,8 @@ namespace roofslate::quantities
     }
     struct first_running_estimate
     {
-        static constexpr Spec spec = Spec(
-            "B_1",
-            "sequence",
-            "sequences that run by the line between one and all slots: a start for the mean",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("B_1", "sequence", "running sequences, first estimate, line from one to all slots", "Q6");
         template <class T> static constexpr T formula(
             in<sequence_slots, T> N,
             in<single_sequence, T> one,
@@ -236,41 +207,41 @@ namespace roofslate::quantities
     };
     struct first_batch
     {
-        static constexpr Spec spec = Spec("B_1/n_\\mu", "sequence", "batch of the first estimate", "Q6");
+        static constexpr Spec spec = Spec("B_1/n_\\mu", "sequence", "batch size at the first estimate", "Q6");
         template <class T> static constexpr T formula(in<first_running_estimate, T> B, in<microbatches, T> n)
         { return B / n; }
     };
     struct first_wider_batch
     {
         static constexpr Spec spec =
-            Spec("1.1 B_1/n_\\mu", "sequence", "a tenth more than the batch of the first estimate", "Q6");
+            Spec("1.1 B_1/n_\\mu", "sequence", "batch size 10% above the first estimate", "Q6");
         template <class T> static constexpr T formula(in<first_batch, T> B) { return 1.1 * B; }
     };
     struct first_decode_token_time
     {
         static constexpr Spec spec =
-            Spec("t(B_1)", "s*sequence/token", "time between two tokens at the first estimate", "Q6")
+            Spec("t(B_1)", "s*sequence/token", "time per output token (TPOT) at the first estimate", "Q6")
                 .value_of<decode_token_time>()
                 .where<batch_size, first_batch>();
     };
     struct first_wider_token_time
     {
         static constexpr Spec spec =
-            Spec("t(1.1 B_1)", "s*sequence/token", "time between two tokens a tenth above the first estimate", "Q6")
+            Spec("t(1.1 B_1)", "s*sequence/token", "time per output token (TPOT) 10% above the first estimate", "Q6")
                 .value_of<decode_token_time>()
                 .where<batch_size, first_wider_batch>();
     };
     struct first_prompt_step_time
     {
         static constexpr Spec spec =
-            Spec("c(B_1) I", "s/sequence", "time that a prompt takes of the steps at the first estimate", "Q6")
+            Spec("c(B_1) I", "s/sequence", "prefill time per prompt within steps at the first estimate", "Q6")
                 .value_of<prompt_step_time>()
                 .where<batch_size, first_batch>();
     };
     struct running_estimate
     {
         static constexpr Spec spec =
-            Spec("B_2", "sequence", "sequences that run by the tangent at the first estimate", "Q6");
+            Spec("B_2", "sequence", "running sequences, second estimate, tangent at the first", "Q6");
         template <class T> static constexpr T formula(
             in<sequence_slots, T> N,
             in<replica_arrival_rate, T> rate,
@@ -284,41 +255,41 @@ namespace roofslate::quantities
     };
     struct running_batch
     {
-        static constexpr Spec spec = Spec("B_2/n_\\mu", "sequence", "batch of the estimate", "Q6");
+        static constexpr Spec spec = Spec("B_2/n_\\mu", "sequence", "batch size at the second estimate", "Q6");
         template <class T> static constexpr T formula(in<running_estimate, T> B, in<microbatches, T> n)
         { return B / n; }
     };
     struct wider_running_batch
     {
         static constexpr Spec spec =
-            Spec("1.1 B_2/n_\\mu", "sequence", "a tenth more than the batch of the estimate", "Q6");
+            Spec("1.1 B_2/n_\\mu", "sequence", "batch size 10% above the second estimate", "Q6");
         template <class T> static constexpr T formula(in<running_batch, T> B) { return 1.1 * B; }
     };
     struct running_token_time
     {
         static constexpr Spec spec =
-            Spec("t(B_2)", "s*sequence/token", "time between two tokens at the estimate", "Q6")
+            Spec("t(B_2)", "s*sequence/token", "time per output token (TPOT) at the second estimate", "Q6")
                 .value_of<decode_token_time>()
                 .where<batch_size, running_batch>();
     };
     struct wider_running_token_time
     {
         static constexpr Spec spec =
-            Spec("t(1.1 B_2)", "s*sequence/token", "time between two tokens a tenth above the estimate", "Q6")
+            Spec("t(1.1 B_2)", "s*sequence/token", "time per output token (TPOT) 10% above the second estimate", "Q6")
                 .value_of<decode_token_time>()
                 .where<batch_size, wider_running_batch>();
     };
     struct loaded_prompt_step_time
     {
         static constexpr Spec spec =
-            Spec("c I(B_2)", "s/sequence", "time that a prompt takes of the steps of a replica under load", "Q6")
+            Spec("c I(B_2)", "s/sequence", "prefill time per prompt within replica steps under load", "Q6")
                 .value_of<prompt_step_time>()
                 .where<batch_size, running_batch>();
     };
     struct decode_step_slope
     {
         static constexpr Spec spec =
-            Spec("b", "s/token", "time that one sequence more adds between two tokens", "Q6").range(0);
+            Spec("b", "s/token", "time per output token (TPOT) added per running sequence", "Q6").range(0);
         template <class T> static constexpr T formula(
             in<running_estimate, T> B,
             in<running_token_time, T> t,
@@ -328,7 +299,7 @@ namespace roofslate::quantities
     struct decode_step_base
     {
         static constexpr Spec spec =
-            Spec("a", "s*sequence/token", "time between two tokens, less what the sequences that run add", "Q6")
+            Spec("a", "s*sequence/token", "time per output token (TPOT) extrapolated to zero running sequences", "Q6")
                 .range(0);
         template <class T> static constexpr T formula(
             in<running_estimate, T> B,
@@ -337,16 +308,13 @@ namespace roofslate::quantities
         { return max(t - b * B, 0.0 * t); }
     };
 
-    // --- prompts: what they take of the steps ---
+    // --- time of prefill in the steps ---
 
     struct prompt_overhead_time
     {
-        // The prompts of a step share what it costs beside them: x / (1 - e^-x) of them, where x arrive in a step.
-        static constexpr Spec spec = Spec(
-            "p_0",
-            "s/sequence",
-            "time of a prompt's share of what steps of prompts alone cost beside their tokens; 0 where chunked",
-            "Q6");
+        // The prompts of a step share its fixed time: x / (1 - e^-x) of them, if x arrive in a step.
+        static constexpr Spec spec =
+            Spec("p_0", "s/sequence", "fixed time per prompt in separate prefill steps, 0 if chunked", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -371,7 +339,7 @@ namespace roofslate::quantities
     };
     struct prompt_time_share
     {
-        static constexpr Spec spec = Spec("u", "1", "share of a replica's time that prompts take", "Q6");
+        static constexpr Spec spec = Spec("u", "1", "fraction of replica time in prefill", "Q6");
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<prompt_overhead_time, T> p_0,
@@ -383,7 +351,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\mathrm{Var}\\,P",
             "s*s/sequence/sequence",
-            "variance of the time that a prompt takes of the steps",
+            "variance of prefill time per prompt within steps",
             "Q6");
         template <class T> static constexpr T formula(in<loaded_prompt_step_time, T> prompt, in<fresh_input_cv, T> c)
         { return (c * prompt) * (c * prompt); }
@@ -393,8 +361,7 @@ namespace roofslate::quantities
 
     struct decode_load
     {
-        static constexpr Spec spec =
-            Spec("\\varrho_d", "1", "share of the time that decoding takes when all slots are taken", "Q6");
+        static constexpr Spec spec = Spec("\\varrho_d", "1", "decode load of a replica, all slots taken", "Q6");
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
@@ -404,8 +371,7 @@ namespace roofslate::quantities
     };
     struct prompt_load
     {
-        static constexpr Spec spec =
-            Spec("\\varrho_p", "1", "share of the time that prompts take when all slots are taken", "Q6");
+        static constexpr Spec spec = Spec("\\varrho_p", "1", "prefill load of a replica, all slots taken", "Q6");
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<prompt_overhead_time, T> p_0,
@@ -414,11 +380,7 @@ namespace roofslate::quantities
     };
     struct token_budget_load
     {
-        static constexpr Spec spec = Spec(
-            "\\varrho_C",
-            "1",
-            "share of the steps whose room for tokens of prompts is taken; 0 where steps of prompts stand alone",
-            "Q6");
+        static constexpr Spec spec = Spec("\\varrho_C", "1", "token-budget load of chunked prefill, 0 otherwise", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -440,7 +402,7 @@ namespace roofslate::quantities
     struct slot_load
     {
         static constexpr Spec spec =
-            Spec("\\varrho_N", "1", "work that arrives over the work that a replica can do with all slots taken", "Q6");
+            Spec("\\varrho_N", "1", "decode plus prefill load of a replica, all slots taken", "Q6");
         template <class T> static constexpr T formula(in<decode_load, T> decode, in<prompt_load, T> prompts)
         { return decode + prompts; }
     };
@@ -448,12 +410,7 @@ namespace roofslate::quantities
     struct service_load
     {
         static constexpr Spec spec =
-            Spec(
-                "\\varrho",
-                "1",
-                "work that arrives over the work that a replica can do, or tokens of prompts over the room for them, "
-                "or prompts over those that a prefill pool reads; from 1 on queues have no end",
-                "Q6")
+            Spec("\\varrho", "1", "offered load relative to capacity, queues unbounded at 1 and above", "Q6")
                 .replaced_by_where<load_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(in<slot_load, T> work, in<token_budget_load, T> budget)
         { return max(work, budget); }
@@ -462,7 +419,7 @@ namespace roofslate::quantities
     struct load_limit
     {
         static constexpr Spec spec =
-            Spec("\\beta_\\varrho", "1", "what a service under more load runs out of first", "Q6")
+            Spec("\\beta_\\varrho", "1", "load bottleneck (decoding, prompts, token_budget, prefill_pool)", "Q6")
                 .one_of("decoding", "prompts", "token_budget", "prefill_pool")
                 .replaced_by_where<limit_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(
@@ -477,14 +434,7 @@ namespace roofslate::quantities
 
     struct decode_odds
     {
-        static constexpr Spec spec =
-            Spec(
-                "r",
-                "1",
-                "odds of the negative binomial number of running sequences: work that grows with them over the time "
-                "left",
-                "Q6")
-                .range(0, 1);
+        static constexpr Spec spec = Spec("r", "1", "negative binomial odds of running sequences", "Q6").range(0, 1);
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
@@ -494,11 +444,8 @@ namespace roofslate::quantities
     };
     struct unlimited_running_sequences
     {
-        static constexpr Spec spec = Spec(
-            "B_\\infty",
-            "sequence",
-            "sequences that run in the mean where slots have no end, slots at most",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("B_\\infty", "sequence", "mean running sequences with unlimited slots, capped at the slots", "Q6");
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
@@ -512,7 +459,7 @@ namespace roofslate::quantities
     struct slot_line_slope
     {
         static constexpr Spec spec =
-            Spec("b_N", "s/token", "slope of the line from the sequences that run to all slots", "Q6");
+            Spec("b_N", "s/token", "TPOT slope from mean running sequences to all slots taken", "Q6");
         template <class T> static constexpr T formula(
             in<decode_step_base, T> a,
             in<decode_step_slope, T> b,
@@ -528,11 +475,8 @@ namespace roofslate::quantities
     };
     struct slot_line_shape
     {
-        static constexpr Spec spec = Spec(
-            "s + 1",
-            "1",
-            "shape of the negative binomial number of running sequences by the line to all slots",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("s + 1", "1", "negative binomial shape of running sequences, line to all slots", "Q6");
         template <class T> static constexpr T formula(
             in<full_decode_token_time, T> t,
             in<sequence_slots, T> N,
@@ -543,7 +487,7 @@ namespace roofslate::quantities
     struct slot_line_odds
     {
         static constexpr Spec spec =
-            Spec("r_N", "1", "odds of the number of running sequences by the line to all slots", "Q6").range(0, 1);
+            Spec("r_N", "1", "negative binomial odds of running sequences, line to all slots", "Q6").range(0, 1);
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
@@ -556,11 +500,8 @@ namespace roofslate::quantities
 
     struct length_memory
     {
-        static constexpr Spec spec = Spec(
-            "\\eta",
-            "1",
-            "share of a burst that is still there when its answers end: 1 where they are equally long",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("\\eta", "1", "fraction of a burst left as its outputs end, 1 if equally long", "Q6");
         template <class T> static constexpr T formula(in<output_cv, T> c)
         { return 2.0 - 2.0 * routine<normal_share>(sqrt(log(1.0 + c * c) / 2.0)); }
     };
@@ -575,7 +516,7 @@ namespace roofslate::quantities
     struct arrival_burst_factor
     {
         static constexpr Spec spec =
-            Spec("z_a", "1", "variance over mean that a replica's arrivals bring to the sequences that run", "Q6");
+            Spec("z_a", "1", "variance-to-mean ratio of running sequences from arrival bursts", "Q6");
         template <class T> static constexpr T formula(
             in<replica_arrival_variation, T> variation,
             in<unlimited_running_sequences, T> B,
@@ -585,17 +526,14 @@ namespace roofslate::quantities
     struct pooled_replicas
     {
         static constexpr Spec spec =
-            Spec("R_p", "1", "replicas whose slots are one pool: all where a request goes to the least busy", "Q6");
+            Spec("R_p", "1", "replicas with pooled slots, all with least_requests routing", "Q6");
         template <class T> static constexpr T formula(in<router, T> which, in<replicas, T> R)
         { return choose(which, R, T(1.0)); }
     };
     struct pooled_arrival_variation
     {
-        static constexpr Spec spec = Spec(
-            "c_p^2",
-            "1",
-            "squared coefficient of variation of the times between arrivals at a pool of slots",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("c_p^2", "1", "squared coefficient of variation (CV) of slot-pool interarrival times", "Q6");
         template <class T> static constexpr T formula(
             in<router, T> which,
             in<arrival_cv, T> c,
@@ -604,12 +542,8 @@ namespace roofslate::quantities
     };
     struct peakedness
     {
-        static constexpr Spec spec = Spec(
-            "z",
-            "1",
-            "variance over mean of the sequences that run, over that of Poisson arrivals: bursts, and the pause of all "
-            "others that each prompt brings",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("z", "1", "peakedness of running sequences relative to Poisson arrivals", "Q6");
         template <class T> static constexpr T formula(
             in<pooled_arrival_variation, T> variation,
             in<unlimited_running_sequences, T> B,
@@ -635,7 +569,7 @@ namespace roofslate::quantities
     }
     struct prompt_room
     {
-        static constexpr Spec spec = Spec("C - B", "token", "room for tokens of prompts in a step that decodes", "Q6");
+        static constexpr Spec spec = Spec("C - B", "token", "token budget left for prefill in a decode step", "Q6");
         template <class T> static constexpr T formula(
             in<step_token_budget, T> C,
             in<running_estimate, T> B,
@@ -644,7 +578,7 @@ namespace roofslate::quantities
     };
     struct prompt_chunks
     {
-        static constexpr Spec spec = Spec("n_C", "1", "steps that read a prompt of mean length in chunks", "Q6");
+        static constexpr Spec spec = Spec("n_C", "1", "prefill chunks per prompt of mean length", "Q6");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
             in<prompt_room, T> room,
@@ -653,11 +587,8 @@ namespace roofslate::quantities
     };
     struct prompt_reading_time
     {
-        static constexpr Spec spec = Spec(
-            "t_r",
-            "s/sequence",
-            "time from the first step that reads a prompt to its first token, in which it holds a slot",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("t_r", "s/sequence", "slot holding time per prompt in prefill, until its first token", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -675,7 +606,8 @@ namespace roofslate::quantities
     };
     struct decoding_slots
     {
-        static constexpr Spec spec = Spec("N_d", "sequence", "slots that prompts which are being read leave", "Q6");
+        static constexpr Spec spec =
+            Spec("N_d", "sequence", "batch slots left for decode, slots in prefill excluded", "Q6");
         template <class T> static constexpr T formula(
             in<sequence_slots, T> N,
             in<single_sequence, T> one,
@@ -686,7 +618,7 @@ namespace roofslate::quantities
     struct slot_weight
     {
         static constexpr Spec spec =
-            Spec("p_N", "1", "share of the time in which all slots are just taken, before those who wait", "Q6");
+            Spec("p_N", "1", "probability of all slots taken and an empty queue, unnormalized", "Q6");
         template <class T> static constexpr T formula(
             in<decoding_slots, T> N,
             in<slot_line_shape, T> shape,
@@ -697,8 +629,7 @@ namespace roofslate::quantities
     };
     struct slot_below
     {
-        static constexpr Spec spec =
-            Spec("p_<", "1", "share of the time in which slots are free, before those who wait", "Q6");
+        static constexpr Spec spec = Spec("p_<", "1", "probability of a free slot, unnormalized", "Q6");
         template <class T> static constexpr T formula(
             in<decoding_slots, T> N,
             in<slot_line_shape, T> shape,
@@ -709,16 +640,13 @@ namespace roofslate::quantities
     };
     struct slot_spare
     {
-        static constexpr Spec spec = Spec(
-            "1 - \\varrho_N",
-            "1",
-            "share of the time of decoding that arrivals leave when all slots are taken",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("1 - \\varrho_N", "1", "spare fraction of decode time with all slots taken", "Q6");
         template <class T> static constexpr T formula(in<decode_load, T> decode, in<prompt_time_share, T> u)
         { return max(1.0 - decode / max(1.0 - u, 1e-6), 1e-9); }
     };
-    // Share of the arrivals that meet a server under this load: that of the time, of bursts more (GI/M/1). At a
-    // variation of 1, where it is the load itself, the product is 0 and has the slope of what is beside it.
+    // Share of the arrivals that find a busy server at this load: the load itself for Poisson arrivals, more for bursts
+    // (GI/M/1). At a variation of 1 the product is 0 and has the slope of the other branch.
     template <class T> constexpr T met_share(const T& load, const T& variation)
     {
         const T some = min(max(load, 1e-300), 1.0), left = 1.0 - some;
@@ -728,8 +656,7 @@ namespace roofslate::quantities
     struct slot_wait_probability
     {
         static constexpr Spec spec =
-            Spec("W", "1", "share of the requests that wait for a slot; 1 under more load than a replica can do", "Q6")
-                .range(0, 1);
+            Spec("W", "1", "probability of waiting for a slot under load, 1 at or above load 1", "Q6").range(0, 1);
         template <class T> static constexpr T formula(
             in<slot_weight, T> weight,
             in<slot_below, T> below,
@@ -738,7 +665,8 @@ namespace roofslate::quantities
             in<pooled_arrival_variation, T> variation,
             in<length_memory, T> eta)
         {
-            // Arrivals in bursts meet taken slots more often than the time does, beyond what the peakedness has of it.
+            // Arrivals in bursts find all slots taken more often than time averages say, beyond the effect of
+            // peakedness.
             const T tail = weight / spare, some = max(min(load, 0.999), 1e-9);
             const T meet = pow(met_share<T>(some, T(variation)) / some, max(1.0 - eta, 0.0));
             return select(load < 1.0, min(tail / (below + tail) * meet, 1.0), T(1.0));
@@ -747,7 +675,7 @@ namespace roofslate::quantities
     struct mean_slots_taken
     {
         static constexpr Spec spec =
-            Spec("B_N", "sequence", "sequences that run in the mean, prompts that share a step left out", "Q6");
+            Spec("B_N", "sequence", "mean running sequences, prompts sharing a step excluded", "Q6");
         template <class T> static constexpr T formula(
             in<decoding_slots, T> N,
             in<slot_line_shape, T> shape,
@@ -770,7 +698,7 @@ namespace roofslate::quantities
     struct running_variance
     {
         static constexpr Spec spec =
-            Spec("\\mathrm{Var}\\,B", "sequence*sequence", "variance of the sequences that a replica runs", "Q6");
+            Spec("\\mathrm{Var}\\,B", "sequence*sequence", "variance of running sequences per replica", "Q6");
         template <class T> static constexpr T formula(
             in<decoding_slots, T> N,
             in<slot_line_shape, T> shape,
@@ -795,11 +723,8 @@ namespace roofslate::quantities
     struct crowded_running_sequences
     {
         // Arrivals that wait for the same prompts start to decode together and slow each other, like a burst.
-        static constexpr Spec spec = Spec(
-            "B_c",
-            "sequence",
-            "sequences that run in the mean, prompts that share a step left out, those that start together counted in",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("B_c", "sequence", "mean running sequences, joint decode starts included", "Q6");
         template <class T> static constexpr T formula(
             in<mean_slots_taken, T> B,
             in<sequence_slots, T> N,
@@ -821,12 +746,9 @@ namespace roofslate::quantities
     };
     struct prompt_delay
     {
-        // Prompts that came behind a request's own hold up its second token, and those of its burst a later one.
-        static constexpr Spec spec = Spec(
-            "E_p",
-            "s/sequence",
-            "time that prompts behind a request's own, which are no chance arrivals, hold up its tokens",
-            "Q6");
+        // Prompts that arrive behind a request's own delay its second token, and prompts from its burst a later one.
+        static constexpr Spec spec =
+            Spec("E_p", "s/sequence", "decode delay per request from later prompts, beyond chance arrivals", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -852,11 +774,8 @@ namespace roofslate::quantities
     };
     struct loaded_running_sequences
     {
-        static constexpr Spec spec = Spec(
-            "B_\\lambda",
-            "sequence",
-            "sequences that run on a replica under load, in the mean; inf: no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("B_\\lambda", "sequence", "mean running sequences per replica under load, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<crowded_running_sequences, T> B,
             in<prompt_delay, T> delay,
@@ -871,7 +790,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "a + b",
             "s*sequence/token",
-            "time between two tokens of an answer that runs alone, by the line",
+            "time per output token (TPOT) of a lone sequence, linear step model",
             "Q6");
         template <class T> static constexpr T formula(
             in<decode_step_base, T> a,
@@ -884,7 +803,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "T_{o\\lambda}",
             "s*sequence/token",
-            "time between two tokens of an answer under load, in the mean; inf: no end",
+            "mean time per output token (TPOT) under load, inf if overloaded",
             "Q6");
         template <class T> static constexpr T formula(
             in<loaded_running_sequences, T> B,

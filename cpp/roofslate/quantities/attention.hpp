@@ -1,11 +1,10 @@
-// Chapter 6: long contexts. What attention multiplies, what its sparse kinds read, and what techniques leave of the
-// cache.
+// Chapter 6: long contexts. FLOPs of attention, reads of its sparse kinds, and the batch that memory limits.
 #pragma once
 #include "roofslate/quantities/economics.hpp"
 
 namespace roofslate::quantities
 {
-    // --- arithmetic: each new token meets each token of its context ---
+    // --- compute: each new token meets each token of its context ---
 
     // Causal mean of attended tokens in a sequence of length L, at most m each.
     template <class T> constexpr T causal_mean(const T& L, const T& m) { return m * (1.0 - m / L / 2.0); }
@@ -22,11 +21,8 @@ namespace roofslate::quantities
     { return passes * (two_a * (n_h * (2.0 * d_h - d_r))) * (unwindowed + n_w * windowed); }
     struct attention_balance_context
     {
-        static constexpr Spec spec = Spec(
-            "L_a",
-            "token/sequence",
-            "context at which attention multiplies as much as the weights; inf: never",
-            "R6.11");
+        static constexpr Spec spec =
+            Spec("L_a", "token/sequence", "context length at which attention FLOPs equal weight FLOPs", "R6.11");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<attention_flops_per_context_token, T> f_L)
@@ -34,7 +30,8 @@ namespace roofslate::quantities
     };
     struct attention_to_weight_flops
     {
-        static constexpr Spec spec = Spec("L/L_a", "1", "arithmetic of attention over that of the weights", "R6.11");
+        static constexpr Spec spec =
+            Spec("L/L_a", "1", "ratio of attention FLOPs to weight FLOPs per new token", "R6.11");
         template <class T> static constexpr T formula(in<context_length, T> L, in<attention_balance_context, T> L_a)
         { return L / L_a; }
     };
@@ -44,26 +41,21 @@ namespace roofslate::quantities
             Spec(
                 "8",
                 "token/sequence",
-                "context at which attention multiplies as much as 16 d^2 weights a layer, for each element of the "
-                "residual stream",
+                "attention balance context per hidden unit, dense model",
                 "scaling book, chapter 4")
                 .positive()
                 .by_default(8);
     };
     struct attention_balance_context_from_width
     {
-        static constexpr Spec spec = Spec(
-            "8 d",
-            "token/sequence",
-            "context at which attention multiplies as much as the weights of a dense model with 16 d^2 of them in a "
-            "layer",
-            "R6.11");
+        static constexpr Spec spec =
+            Spec("8 d", "token/sequence", "attention balance context from hidden size, dense model", "R6.11");
         template <class T> static constexpr T formula(in<balance_context_per_width, T> eight, in<hidden_size, T> d)
         { return eight * d; }
     };
     struct attention_time
     {
-        static constexpr Spec spec = Spec("t_a", "s", "time of the arithmetic of attention", "R6.11");
+        static constexpr Spec spec = Spec("t_a", "s", "attention compute time of a pass", "R6.11");
         template <class T> static constexpr T formula(
             in<pass_tokens, T> tokens,
             in<attention_flops_per_token, T> f_a,
@@ -73,7 +65,7 @@ namespace roofslate::quantities
     struct attention_intensity
     {
         static constexpr Spec spec =
-            Spec("i_a", "FLOP/byte", "arithmetic of attention for each byte of the cache", "R6.11");
+            Spec("i_a", "FLOP/byte", "arithmetic intensity of attention, KV-cache reads", "R6.11");
         template <class T> static constexpr T formula(
             in<attention_flops_per_context_token, T> f_L,
             in<pass_length, T> l,
@@ -85,7 +77,7 @@ namespace roofslate::quantities
     struct attention_compute_to_fetch
     {
         static constexpr Spec spec =
-            Spec("i_a/(F/m)", "1", "time of the arithmetic of attention over the time to fetch the cache", "R6.11");
+            Spec("i_a/(F/m)", "1", "ratio of attention compute time to KV-cache read time", "R6.11");
         template <class T> static constexpr T formula(in<attention_intensity, T> i, in<ridge_point, T> r)
         { return i / r; }
     };
@@ -93,16 +85,21 @@ namespace roofslate::quantities
     // --- sparse attention in two levels: a summary of every block is read, then the blocks that it selects ---
 
     struct selected_blocks
-    { static constexpr Spec spec = Spec("n_b", "1", "blocks that a new token reads in full", "R6.14").positive(); };
+    {
+        static constexpr Spec spec =
+            Spec("n_b", "1", "selected blocks per new token, block-sparse attention", "R6.14").positive();
+    };
     struct summary_length
     {
         static constexpr Spec spec =
-            Spec("\\sigma", "token/sequence", "entries that summarize a block", "R6.14").positive().by_default(1);
+            Spec("\\sigma", "token/sequence", "summary entries per block, block-sparse attention", "R6.14")
+                .positive()
+                .by_default(1);
     };
     struct best_block_length
     {
         static constexpr Spec spec =
-            Spec("m^*", "token/sequence", "block at which summaries and selected blocks together are least", "R6.14");
+            Spec("m^*", "token/sequence", "block length minimizing entries read, block-sparse attention", "R6.14");
         template <class T> static constexpr T formula(
             in<context_length, T> L,
             in<summary_length, T> s,
@@ -112,15 +109,14 @@ namespace roofslate::quantities
     struct block_length
     {
         static constexpr Spec spec =
-            Spec("m_b", "token/sequence", "tokens of a block", "R6.14").positive().otherwise<best_block_length>();
+            Spec("m_b", "token/sequence", "tokens per block, block-sparse attention", "R6.14")
+                .positive()
+                .otherwise<best_block_length>();
     };
     struct block_attended_tokens
     {
-        static constexpr Spec spec = Spec(
-            "L_b",
-            "token/sequence",
-            "entries that a new token reads: the summaries and the blocks that it selects",
-            "R6.14");
+        static constexpr Spec spec =
+            Spec("L_b", "token/sequence", "entries read per new token, block-sparse attention", "R6.14");
         template <class T> static constexpr T formula(
             in<context_length, T> L,
             in<block_length, T> m,
@@ -131,8 +127,7 @@ namespace roofslate::quantities
 
     struct memory_limited_batch
     {
-        static constexpr Spec spec =
-            Spec("B_H", "sequence", "sequences of each batch in flight whose caches fit beside the weights", "R6.13");
+        static constexpr Spec spec = Spec("B_H", "sequence", "memory-limited batch size, per batch in flight", "R6.13");
         template <class T> static constexpr T formula(
             in<kv_cache_capacity, T> room,
             in<microbatches, T> n,

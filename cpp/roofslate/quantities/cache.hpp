@@ -1,5 +1,5 @@
-// What a sequence keeps in memory and what a pass reads of it: the cache. Techniques that shrink it enter here, so that
-// every time, cost and room sees them; without them both are q L.
+// Memory of a sequence and reads of a pass: the KV cache. Techniques that shrink it enter here, so that every time,
+// cost and capacity includes them. Without them both are q L.
 #pragma once
 #include "roofslate/quantities/kernels.hpp"
 
@@ -11,32 +11,29 @@ namespace roofslate::quantities
     struct input_tokens
     {
         static constexpr Spec spec =
-            Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive().otherwise<turn_prompt_tokens>();
+            Spec("I", "token/sequence", "input tokens per request (prompt length)", "R6.6")
+                .positive()
+                .otherwise<turn_prompt_tokens>();
     };
     struct output_tokens
-    { static constexpr Spec spec = Spec("O", "token/sequence", "tokens of an answer", "Q6").positive(); };
+    { static constexpr Spec spec = Spec("O", "token/sequence", "output tokens per request", "Q6").positive(); };
     struct output_cv
     {
         static constexpr Spec spec =
-            Spec("c_O", "1", "coefficient of variation of the lengths of answers (lognormal); 0: all equal", "Q6")
-                .range(0)
-                .by_default(0);
+            Spec("c_O", "1", "coefficient of variation (CV) of output tokens, lognormal", "Q6").range(0).by_default(0);
     };
     struct mean_context_length
     {
         // A sequence that runs is one of the long ones: lengths weigh by themselves.
-        static constexpr Spec spec = Spec(
-            "I + O (1 + c_O^2)/2",
-            "token/sequence",
-            "tokens that a new token attends to, mean over the sequences that run",
-            "R6.6");
+        static constexpr Spec spec =
+            Spec("I + O (1 + c_O^2)/2", "token/sequence", "mean context length of running sequences", "R6.6");
         template <class T> static constexpr T formula(in<input_tokens, T> I, in<output_tokens, T> O, in<output_cv, T> c)
         { return I + O * ((1.0 + c * c) / 2.0); }
     };
     struct context_length
     {
         static constexpr Spec spec =
-            Spec("L", "token/sequence", "tokens that a new token attends to", "R1.1")
+            Spec("L", "token/sequence", "context length, tokens attended to by each new token", "R1.1")
                 .range(0)
                 .otherwise<mean_context_length>();
     };
@@ -46,92 +43,80 @@ namespace roofslate::quantities
     struct kv_compression
     {
         static constexpr Spec spec =
-            Spec("\\kappa_b", "1", "bytes of a cached element, scales included, over those of its format", "Q4")
+            Spec("\\kappa_b", "1", "KV-cache compression, element size relative to its format", "Q4")
                 .positive()
                 .by_default(1);
     };
     struct kept_token_share
     {
         static constexpr Spec spec =
-            Spec("\\kappa_t", "1", "share of the tokens that are not evicted", "Q4").positive(1).by_default(1);
+            Spec("\\kappa_t", "1", "fraction of tokens kept in the KV cache after eviction", "Q4")
+                .positive(1)
+                .by_default(1);
     };
     struct kept_head_share
     {
         static constexpr Spec spec =
-            Spec("\\kappa_h", "1", "share of the key-value heads that is left when heads share", "Q4")
-                .positive(1)
-                .by_default(1);
+            Spec("\\kappa_h", "1", "fraction of KV heads left after head sharing", "Q4").positive(1).by_default(1);
     };
     struct stored_layer_share
     {
         static constexpr Spec spec =
-            Spec("\\kappa_n", "1", "share of the layers that store a cache of their own when layers share", "Q4")
+            Spec("\\kappa_n", "1", "fraction of layers with a stored KV cache, layer sharing", "Q4")
                 .positive(1)
                 .by_default(1);
     };
     struct shared_layer_reads
     {
         static constexpr Spec spec =
-            Spec("\\kappa_r", "1", "how often a cache that layers share is fetched: for each of them, or once", "Q4")
+            Spec("\\kappa_r", "1", "reads of a KV cache shared by layers (each layer, once)", "Q4")
                 .one_of("each", "once")
                 .by_default(0);
     };
     struct windowed_attention_layers
     {
         static constexpr Spec spec =
-            Spec("n_w", "1", "layers in which a token attends to attention_window tokens alone", "Q4")
-                .range(0)
-                .at_most<layers>()
-                .by_default(0);
+            Spec("n_w", "1", "sliding-window attention layers", "Q4").range(0).at_most<layers>().by_default(0);
     };
     struct windowed_kv_share
     {
         static constexpr Spec spec =
-            Spec("\\omega", "1", "share of a token's cache that lies in layers that see the window alone", "Q4")
-                .range(0, 1);
+            Spec("\\omega", "1", "fraction of the KV cache per token in sliding-window layers", "Q4").range(0, 1);
         template <class T> static constexpr T formula(in<windowed_attention_layers, T> n_w, in<layers, T> n)
         { return select(n_w == T(0.0), T(0.0), n_w / n); }
     };
     struct attention_window
     {
         static constexpr Spec spec =
-            Spec("w_a", "token/sequence", "last tokens that layers with a window see", "Q4")
+            Spec("w_a", "token/sequence", "attention window of sliding-window layers", "Q4")
                 .range(0, infinite)
                 .by_default(infinite);
     };
     struct selected_tokens
     {
         static constexpr Spec spec =
-            Spec("K_s", "token/sequence", "tokens that an index selects for a new token; inf: all", "R6.14")
+            Spec("K_s", "token/sequence", "tokens selected by the sparse-attention index, per new token", "R6.14")
                 .positive(infinite)
                 .by_default(infinite);
     };
     struct index_bytes_per_token
     {
         static constexpr Spec spec =
-            Spec(
-                "q_i",
-                "byte/token",
-                "what the index reads of every token of the context, all layers together",
-                "R6.14")
+            Spec("q_i", "byte/token", "sparse-attention index per context token, all layers", "R6.14")
                 .range(0)
                 .by_default(0);
     };
     struct recurrent_state_bytes
     {
         static constexpr Spec spec =
-            Spec(
-                "S_0",
-                "byte/sequence",
-                "cache of a sequence that does not grow with its context: recurrent states",
-                "R6.4")
+            Spec("S_0", "byte/sequence", "recurrent state per sequence, independent of context length", "R6.4")
                 .range(0)
                 .by_default(0);
     };
     struct kv_stored_factor
     {
         static constexpr Spec spec =
-            Spec("\\kappa_s", "1", "mean stored bytes per context token, relative to the plain KV cache", "Q4");
+            Spec("\\kappa_s", "1", "stored KV cache relative to the plain KV cache, per token", "Q4");
         template <class T> static constexpr T formula(
             in<kv_compression, T> b,
             in<kept_token_share, T> t,
@@ -142,7 +127,7 @@ namespace roofslate::quantities
     struct kv_read_factor
     {
         static constexpr Spec spec =
-            Spec("\\kappa_q", "1", "mean bytes read per attended token, relative to the plain KV cache", "Q4");
+            Spec("\\kappa_q", "1", "KV-cache reads relative to the plain KV cache, per attended token", "Q4");
         template <class T> static constexpr T formula(
             in<shared_layer_reads, T> r,
             in<kv_compression, T> b,
@@ -152,19 +137,19 @@ namespace roofslate::quantities
         { return b * t * (h * choose(r, T(1.0), n)); }
     };
 
-    // --- what is read, and what is stored ---
+    // --- bytes read and bytes stored ---
 
     struct windowed_tokens
     {
         static constexpr Spec spec =
-            Spec("\\min(L, w_a)", "token/sequence", "tokens that a layer with a window sees", "Q4");
+            Spec("\\min(L, w_a)", "token/sequence", "tokens attended to in sliding-window layers", "Q4");
         template <class T> static constexpr T formula(in<context_length, T> L, in<attention_window, T> w)
         { return min(L, w); }
     };
-    // Mean over layers of tokens, of which layers with a window have others.
+    // Mean number of tokens per layer, with another number in sliding-window layers.
     template <class T> constexpr T mean_of_layers(in<windowed_kv_share, T> share, const T& tokens, const T& windowed)
     { return spend_beside((1.0 - share) * tokens, share, windowed); }
-    // Bytes of the tokens of a cache, with those of an index of the whole context, and of states.
+    // Bytes of the tokens of a KV cache, of an index of the whole context, and of states.
     template <class T> constexpr T cache_bytes(
         const T& tokens,
         in<index_bytes_per_token, T> q_i,
@@ -175,7 +160,7 @@ namespace roofslate::quantities
     struct attended_tokens
     {
         static constexpr Spec spec =
-            Spec("L_r", "token/sequence", "tokens whose cache a new token reads, mean of the layers", "Q4");
+            Spec("L_r", "token/sequence", "context tokens read per new token, mean across layers", "Q4");
         template <class T> static constexpr T formula(
             in<windowed_kv_share, T> share,
             in<context_length, T> L,
@@ -186,7 +171,7 @@ namespace roofslate::quantities
     struct kv_read_bytes
     {
         static constexpr Spec spec =
-            Spec("r", "byte/sequence", "what a pass reads of a sequence's cache, index and states", "Q4");
+            Spec("r", "byte/sequence", "KV-cache reads per sequence and pass, index and states included", "Q4");
         template <class T> static constexpr T formula(
             in<kv_bytes_per_token, T> q,
             in<kv_read_factor, T> k,
@@ -198,11 +183,8 @@ namespace roofslate::quantities
     };
     struct kv_stored_bytes
     {
-        static constexpr Spec spec = Spec(
-            "S",
-            "byte/sequence",
-            "memory that a sequence's cache, index and states take: reading less of them does not shrink them",
-            "Q4");
+        static constexpr Spec spec =
+            Spec("S", "byte/sequence", "KV-cache size per sequence, index and states included", "Q4");
         template <class T> static constexpr T formula(
             in<kv_bytes_per_token, T> q,
             in<kv_stored_factor, T> k,
@@ -216,7 +198,7 @@ namespace roofslate::quantities
     struct stored_kv_bytes_per_token
     {
         static constexpr Spec spec =
-            Spec("q_s", "byte/token", "memory of a sequence's cache, spread over its context", "Q4");
+            Spec("q_s", "byte/token", "KV-cache size per context token, index and states included", "Q4");
         template <class T> static constexpr T formula(
             in<kv_bytes_per_token, T> q,
             in<kv_stored_factor, T> k,
@@ -230,7 +212,7 @@ namespace roofslate::quantities
     struct kv_read_gain
     {
         static constexpr Spec spec =
-            Spec("q L/r", "1", "bytes of the plain cache over the bytes that are read", "R6.14");
+            Spec("q L/r", "1", "ratio of plain KV-cache size to KV-cache reads per pass", "R6.14");
         template <class T> static constexpr T formula(
             in<kv_bytes_per_token, T> q,
             in<context_length, T> L,
@@ -239,20 +221,14 @@ namespace roofslate::quantities
     };
     struct kv_stored_gain
     {
-        static constexpr Spec spec =
-            Spec("q/q_s", "1", "bytes of the plain cache over the bytes that are stored", "Q4");
+        static constexpr Spec spec = Spec("q/q_s", "1", "ratio of plain to stored KV-cache size", "Q4");
         template <class T> static constexpr T formula(in<kv_bytes_per_token, T> q, in<stored_kv_bytes_per_token, T> q_s)
         { return q / q_s; }
     };
     struct kv_cache_copies
     {
-        static constexpr Spec spec = Spec(
-            "\\kappa_c",
-            "1",
-            "copies of a cache among the chips that attend for its sequence: there are as many pieces as key-value "
-            "heads, "
-            "one of a latent, for each part of its context; in a pool one copy",
-            "R3.8");
+        static constexpr Spec spec =
+            Spec("\\kappa_c", "1", "KV-cache copies among the chips of an attention group", "R3.8");
         template <class T> static constexpr T formula(
             in<layout, T> l,
             in<tensor_parallel, T> G_t,
@@ -264,23 +240,23 @@ namespace roofslate::quantities
 
     // --- the other way: the context that is read in so many bytes ---
 
-    // Whether what is stored is q L: no window, no index, no states.
+    // True if stored bytes are q L: no window, no index, no states.
     template <class T> constexpr auto stores_all_alike(
         in<windowed_kv_share, T> share,
         in<index_bytes_per_token, T> q_i,
         in<recurrent_state_bytes, T> S_0)
     { return share == T(0.0) && q_i == T(0.0) && S_0 == T(0.0); }
-    // Whether what is read is q L: no selection either.
+    // True if read bytes are q L: no selection either.
     template <class T> constexpr auto reads_all_alike(
         in<windowed_kv_share, T> share,
         in<selected_tokens, T> K,
         in<index_bytes_per_token, T> q_i,
         in<recurrent_state_bytes, T> S_0)
     { return stores_all_alike<T>(share, q_i, S_0) && K == T(infinite); }
-    // Where a line of this slope reaches a value.
+    // Context at which a line of this slope reaches a value.
     template <class T> constexpr T context_reaching(const T& value, const T& slope)
     { return select(slope > T(0.0), value / slope, select(value > T(0.0), T(infinite), T(0.0))); }
-    // Where bytes grow with the context, slower after the window: the lesser of two lines.
+    // Context of so many bytes, which grow slower after the window: they are the lesser of two lines.
     template <class T> constexpr T context_behind_window(
         const T& bytes,
         const T& windowed,
@@ -299,8 +275,8 @@ namespace roofslate::quantities
         in<index_bytes_per_token, T> q_i,
         in<recurrent_state_bytes, T> S_0)
     { return context_behind_window<T>(max(bytes - k * S_0, 0.0), q * k * share, q * k * (1.0 - share) + q_i, w); }
-    // What is read grows slower after the selection, too: the least of four lines, so that the context sought is the
-    // largest of theirs.
+    // Reads grow slower after the selection, too: they are the least of four lines, so the context is the largest of
+    // the four.
     template <class T> constexpr T context_reading(
         const T& bytes,
         in<kv_bytes_per_token, T> q,

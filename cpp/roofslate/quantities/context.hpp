@@ -1,21 +1,16 @@
-// Chapter 6: what a token costs at a context and at a length of pass, and what prefill beside decoding changes.
+// Chapter 6: cost of a token by context and by length of pass, and the effect of prefill mixed with decoding.
 #pragma once
 #include "roofslate/quantities/requests.hpp"
 #include "roofslate/quantities/scheduling.hpp"
 
 namespace roofslate::quantities
 {
-    // --- against the cost of the arithmetic alone ---
+    // --- relative to compute-only cost ---
 
     struct weight_fetch_ratio
     {
         static constexpr Spec spec =
-            Spec(
-                "\\omega",
-                "1",
-                "time to fetch the weights over the time of the arithmetic; 0: a batch without end",
-                "R6.1")
-                .range(0);
+            Spec("\\omega", "1", "ratio of weight-read to compute time, 0 at unlimited batch size", "R6.1").range(0);
         template <class T> static constexpr T formula(
             in<expert_reads, T> which,
             in<experts, T> X,
@@ -36,7 +31,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_\\mathrm{mem}/t_\\mathrm{comp}",
             "1",
-            "time to fetch weights and cache over the time of the arithmetic",
+            "ratio of memory-read time (weights, KV cache) to compute time",
             "R6.1");
         template <class T> static constexpr T formula(in<weight_fetch_ratio, T> w, in<kv_compute_ratio, T> r)
         { return w + r; }
@@ -44,7 +39,7 @@ namespace roofslate::quantities
     struct compute_floor_ratio
     {
         static constexpr Spec spec =
-            Spec("c/c_\\mathrm{comp}", "1", "cost of a token over that of its arithmetic alone", "R6.1");
+            Spec("c/c_\\mathrm{comp}", "1", "cost per token relative to compute-only cost", "R6.1");
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<memory_compute_ratio, T> m,
@@ -54,11 +49,8 @@ namespace roofslate::quantities
     };
     struct kink_context
     {
-        static constexpr Spec spec = Spec(
-            "L_k",
-            "token/sequence",
-            "context from which on a token costs more: memory takes as long as compute; 0: from the first token",
-            "R6.1");
+        static constexpr Spec spec =
+            Spec("L_k", "token/sequence", "context length at which memory-read time reaches compute time", "R6.1");
         template <class T> static constexpr T formula(
             in<balance_context, T> L_0,
             in<weight_fetch_ratio, T> w,
@@ -80,54 +72,48 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\ell^*",
             "token/sequence",
-            "new tokens of a sequence in a pass from which on compute takes longer than memory",
+            "tokens per sequence and pass at which compute equals memory time",
             "R6.5");
         template <class T> static constexpr T formula(in<pass_length, T> l, in<memory_compute_ratio, T> m)
         { return l * m; }
     };
     struct prefill_attention_factor
     {
-        static constexpr Spec spec = Spec(
-            "1 + L/(2 L_a)",
-            "1",
-            "arithmetic of a prompt of this context over that of its weights: on average a token attends to half of it",
-            "Q11");
+        static constexpr Spec spec =
+            Spec("1 + L/(2 L_a)", "1", "ratio of prefill FLOPs with causal attention to weight FLOPs", "Q11");
         template <class T> static constexpr T formula(in<attention_to_weight_flops, T> a) { return 1.0 + 0.5 * a; }
     };
 
-    // --- prefill in chunks beside decoding: arithmetic that decoding leaves idle ---
+    // --- chunked prefill in passes that decode: compute that decoding leaves idle ---
 
     struct prefill_share
     {
         static constexpr Spec spec =
-            Spec("\\phi", "1", "share of prompts in the new tokens of a pass that decodes too", "Q13").range(0, 1);
+            Spec("\\phi", "1", "prefill fraction of new tokens in a mixed prefill-decode pass", "Q13").range(0, 1);
     };
     struct balancing_prefill_share
     {
         static constexpr Spec spec =
-            Spec("\\phi^*", "1", "share of prompts that fills the arithmetic which decoding leaves idle", "Q13");
+            Spec("\\phi^*", "1", "prefill fraction of a mixed pass at which compute equals memory time", "Q13");
         template <class T> static constexpr T formula(in<memory_compute_ratio, T> m) { return max(1.0 - 1.0 / m, 0.0); }
     };
     struct free_prefill_tokens
     {
         static constexpr Spec spec =
-            Spec("c^*", "token", "tokens of prompts that a pass can take along without getting longer", "Q13");
+            Spec("c^*", "token", "prefill tokens absorbed by a decode pass at no extra time", "Q13");
         template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<memory_compute_ratio, T> m)
-        { return spend(tokens, max(m - 1.0, 0.0)); } // what does not fit takes nothing along
+        { return spend(tokens, max(m - 1.0, 0.0)); } // a pass that does not fit absorbs none
     };
     struct mixed_floor_ratio
     {
         static constexpr Spec spec = Spec(
             "c_\\phi/c_\\mathrm{comp}",
             "1",
-            "cost of a token of a mixed pass over that of its arithmetic alone; memory beside compute, prefixes left "
-            "out",
+            "mixed-pass cost per token relative to compute-only, full overlap",
             "Q13");
         template <class T> static constexpr T formula(in<memory_compute_ratio, T> m, in<prefill_share, T> phi)
         { return max(m * (1.0 - phi), 1.0); }
     };
-
-    // --- or apart from it, on chips of their own ---
 
     using context = list<
         weight_fetch_ratio,

@@ -1,4 +1,4 @@
-// Context parallelism in prefill: groups of chips share a prompt's tokens, and pass caches or queries around a ring
+// Context parallelism in prefill: groups of chips share a prompt's tokens, and pass KV caches or queries around a ring
 // while they attend (arXiv 2411.01783).
 #pragma once
 #include "roofslate/quantities/attention.hpp"
@@ -12,11 +12,7 @@ namespace roofslate::quantities
     struct prefill_context_parallel
     {
         static constexpr Spec spec =
-            Spec(
-                "G_{cp}",
-                "1",
-                "groups of chips (attention_data_parallel) that share the tokens of each prompt; 1: none",
-                "arXiv 2411.01783")
+            Spec("G_{cp}", "1", "prefill context parallelism, chip groups splitting each prompt", "arXiv 2411.01783")
                 .range(1)
                 .at_most<attention_data_parallel>()
                 .by_default(1);
@@ -26,7 +22,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_{rk}",
             "s/token",
-            "time to pass a token's KV cache of all layers to the next group",
+            "KV-cache transfer time to the next ring group, per token, all layers",
             "arXiv 2411.01783");
         template <class T> static constexpr T formula(
             in<kv_bytes_per_token, T> q,
@@ -40,7 +36,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_{rq}",
             "s/token",
-            "time to pass a token's queries of all layers to the next group",
+            "query transfer time to the next ring group, per token, all layers",
             "arXiv 2411.01783");
         template <class T> static constexpr T formula(
             in<layers, T> n,
@@ -57,7 +53,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_{ra}",
             "s*sequence/token/token",
-            "time in which a group attends from one query to one token of a block, all layers",
+            "attention compute time per query-key pair in a group, global layers",
             "arXiv 2411.01783");
         template <class T> static constexpr T formula(
             in<flops_per_head_element, T> two,
@@ -73,7 +69,11 @@ namespace roofslate::quantities
     struct ring_payload
     {
         static constexpr Spec spec =
-            Spec("\\rho_r", "1", "what groups pass around (fewest_bytes, caches, queries)", "arXiv 2411.01783")
+            Spec(
+                "\\rho_r",
+                "1",
+                "data sent around the attention ring (fewest bytes, KV cache, queries)",
+                "arXiv 2411.01783")
                 .one_of("fewest_bytes", "caches", "queries")
                 .by_default(0);
     };
@@ -83,7 +83,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_{rx}",
             "s/sequence",
-            "time of a prompt's ring exchange that attention does not hide",
+            "exposed ring-exchange time of a prompt, not hidden by attention",
             "arXiv 2411.01783");
         template <class T> static constexpr T formula(
             in<prefill_context_parallel, T> G_c,
@@ -108,7 +108,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_{rx} G_{cp}/G_d",
             "s/sequence",
-            "replica's share of a prompt's exposed ring time",
+            "replica time per prompt for the exposed ring exchange",
             "arXiv 2411.01783");
         template <class T> static constexpr T formula(
             in<exposed_ring_time, T> t,

@@ -1,4 +1,4 @@
-// Chapter 1: what a token costs, and how many a cell makes.
+// Chapter 1: cost of a token, and throughput of a replica.
 #pragma once
 #include "roofslate/quantities/serving.hpp"
 
@@ -7,7 +7,7 @@ namespace roofslate::quantities
     struct round_passes
     {
         static constexpr Spec spec =
-            Spec("r", "1", "length of a round, in which every batch in flight gets its pass, in passes", "R3.2");
+            Spec("r", "1", "round length in pass times, every batch in flight runs once", "R3.2");
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<pipeline_stages, T> P,
@@ -18,14 +18,14 @@ namespace roofslate::quantities
     struct round_tokens
     {
         static constexpr Spec spec =
-            Spec("n_\\mu B e", "token", "tokens that a round adds to the answers; refused drafts left out", "R3.2");
+            Spec("n_\\mu B e", "token", "tokens generated per round, rejected drafts excluded", "R3.2");
         template <class T> static constexpr T formula(in<running_sequences, T> B, in<emitted_length, T> e)
         { return B * e; }
     };
     struct round_time
     {
         static constexpr Spec spec =
-            Spec("t_r", "s", "time in which every batch in flight gets its pass and its drafts", "R3.2");
+            Spec("t_r", "s", "round time, every batch in flight runs once, drafts included", "R3.2");
         template <class T> static constexpr T formula(
             in<pass_time, T> t,
             in<round_passes, T> r,
@@ -34,7 +34,7 @@ namespace roofslate::quantities
     };
     struct cost_per_token
     {
-        static constexpr Spec spec = Spec("c", "USD/token", "price of the cell over the tokens that it makes", "R1.5");
+        static constexpr Spec spec = Spec("c", "USD/token", "decode cost per generated token", "R1.5");
         template <class T> static constexpr T formula(
             in<round_time, T> t,
             in<replica_price, T> p,
@@ -43,7 +43,7 @@ namespace roofslate::quantities
     };
     struct replica_throughput
     {
-        static constexpr Spec spec = Spec("R", "token/s", "tokens that the cell makes in a second", "R1.14");
+        static constexpr Spec spec = Spec("R", "token/s", "replica throughput, generated tokens", "R1.14");
         template <class T> static constexpr T formula(in<round_tokens, T> tokens, in<round_time, T> t)
         { return tokens / t; }
     };
@@ -51,7 +51,7 @@ namespace roofslate::quantities
     struct compute_bound_throughput
     {
         static constexpr Spec spec =
-            Spec("R_c", "token/s", "tokens that the cell makes in a second when only arithmetic counts", "R1.15");
+            Spec("R_c", "token/s", "compute-bound replica throughput, memory reads excluded", "R1.15");
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<round_passes, T> r,
@@ -64,11 +64,8 @@ namespace roofslate::quantities
 
     struct lone_weight_fetch
     {
-        static constexpr Spec spec = Spec(
-            "\\beta_1",
-            "1",
-            "time to fetch the weights for a single sequence over the time of its arithmetic",
-            "R1.6");
+        static constexpr Spec spec =
+            Spec("\\beta_1", "1", "ratio of weight-read to compute time at batch size 1", "R1.6");
         template <class T> static constexpr T formula(
             in<balance_tokens, T> A,
             in<pass_length, T> l,
@@ -91,11 +88,8 @@ namespace roofslate::quantities
     };
     struct batch_of_one_penalty
     {
-        static constexpr Spec spec = Spec(
-            "c(1)/c(\\infty)",
-            "1",
-            "cost of a token of a single sequence over its cost in a batch without end",
-            "R1.6");
+        static constexpr Spec spec =
+            Spec("c(1)/c(\\infty)", "1", "ratio of cost per token at batch size 1 to unlimited batch size", "R1.6");
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<lone_weight_fetch, T> b,
@@ -106,10 +100,7 @@ namespace roofslate::quantities
     // --- the market ---
 
     struct monthly_tokens
-    {
-        static constexpr Spec spec =
-            Spec("D_m", "token", "tokens that a provider serves in a month", "R1.14").positive();
-    };
+    { static constexpr Spec spec = Spec("D_m", "token", "tokens served per month by a provider", "R1.14").positive(); };
     struct month
     {
         static constexpr Spec spec =
@@ -117,12 +108,12 @@ namespace roofslate::quantities
     };
     struct market_token_rate
     {
-        static constexpr Spec spec = Spec("R_m", "token/s", "tokens that a provider serves in a second", "R1.14");
+        static constexpr Spec spec = Spec("R_m", "token/s", "token rate of a provider, monthly mean", "R1.14");
         template <class T> static constexpr T formula(in<monthly_tokens, T> D, in<month, T> m) { return D / m; }
     };
     struct replicas_for_market
     {
-        static constexpr Spec spec = Spec("R_m/R", "1", "cells that serve the whole market", "R1.14");
+        static constexpr Spec spec = Spec("R_m/R", "1", "replicas for the token rate of a provider", "R1.14");
         template <class T> static constexpr T formula(in<market_token_rate, T> R_m, in<replica_throughput, T> R)
         { return R_m / R; }
     };
@@ -133,14 +124,13 @@ namespace roofslate::quantities
     struct fixed_pass_time
     {
         static constexpr Spec spec =
-            Spec("W", "s", "part of a pass that does not depend on the batch: all weights are fetched", "Q1")
+            Spec("W", "s", "batch-independent part of the pass time (weight reads)", "Q1")
                 .range(0)
                 .otherwise<latency_floor>();
     };
     struct kv_fetch_time_per_sequence
     {
-        static constexpr Spec spec =
-            Spec("r/M", "s/sequence", "time to fetch what a pass reads of one sequence's cache", "R1.3");
+        static constexpr Spec spec = Spec("r/M", "s/sequence", "KV-cache read time per sequence and pass", "R1.3");
         template <class T> static constexpr T formula(
             in<kv_read_bytes, T> r,
             in<stage_bandwidth, T> M,
@@ -149,11 +139,8 @@ namespace roofslate::quantities
     };
     struct compute_time_per_sequence
     {
-        static constexpr Spec spec = Spec(
-            "\\ell N_a/C",
-            "s/sequence",
-            "time to multiply the new tokens of one sequence with the active weights",
-            "R1.2");
+        static constexpr Spec spec =
+            Spec("\\ell N_a/C", "s/sequence", "compute time per sequence and pass, attention excluded", "R1.2");
         template <class T> static constexpr T formula(
             in<pass_length, T> l,
             in<flops_per_token, T> f,
@@ -163,7 +150,7 @@ namespace roofslate::quantities
     struct pass_time_per_sequence
     {
         static constexpr Spec spec =
-            Spec("k", "s/sequence", "time that one more sequence adds to a pass", "Q1").range(0);
+            Spec("k", "s/sequence", "marginal pass time per additional sequence", "Q1").range(0);
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<kv_fetch_time_per_sequence, T> k_kv,
@@ -172,8 +159,7 @@ namespace roofslate::quantities
     };
     struct batch_time_ratio_from_model
     {
-        static constexpr Spec spec =
-            Spec("k B/W", "1", "time of a pass that the batch takes over the time that the weights take", "Q1");
+        static constexpr Spec spec = Spec("k B/W", "1", "ratio of batch-dependent to fixed pass time", "Q1");
         template <class T> static constexpr T formula(
             in<pass_time_per_sequence, T> k,
             in<batch_size, T> B,
@@ -184,49 +170,45 @@ namespace roofslate::quantities
     struct price_factor
     {
         static constexpr Spec spec =
-            Spec("p", "1", "price of a token in the other mode over the default's, as published", "R1.17").positive();
+            Spec("p", "1", "token price in another speed mode relative to the default", "R1.17").positive();
     };
     struct speed_factor
     {
         static constexpr Spec spec =
-            Spec("v", "1", "speed of the other mode over the default's, as published", "R1.17").positive();
+            Spec("v", "1", "token speed in another speed mode relative to the default", "R1.17").positive();
     };
     struct batch_time_ratio
     {
         static constexpr Spec spec =
-            Spec("\\rho", "1", "time that the default mode's batch takes over the time that the weights take", "Q1")
-                .range(0);
+            Spec("\\rho", "1", "ratio of batch-dependent to fixed time implied by price and speed", "Q1").range(0);
         template <class T> static constexpr T formula(in<speed_factor, T> v, in<price_factor, T> p)
         { return (v - 1.0) / (1.0 - 1.0 / p); }
     };
     struct batch_factor
     {
-        static constexpr Spec spec = Spec("B_1/B_0", "1", "batch of the other mode over the default's", "Q1");
+        static constexpr Spec spec =
+            Spec("B_1/B_0", "1", "batch size in another speed mode relative to the default", "Q1");
         template <class T> static constexpr T formula(in<price_factor, T> p, in<speed_factor, T> v)
         { return 1.0 / (p * v); }
     };
     struct fastest_speed_factor
     {
-        static constexpr Spec spec = Spec(
-            "v_\\infty",
-            "1",
-            "speed over the default's that no price exceeds: only the weights are fetched",
-            "Q1");
+        static constexpr Spec spec =
+            Spec("v_\\infty", "1", "maximum speed relative to the default, unlimited price", "Q1");
         template <class T> static constexpr T formula(in<batch_time_ratio, T> r) { return 1.0 + r; }
     };
     struct lowest_price_factor
     {
-        static constexpr Spec spec =
-            Spec("p_0", "1", "price over the default's that no patience undercuts: the weights cost nothing", "Q1");
+        static constexpr Spec spec = Spec("p_0", "1", "minimum price relative to the default, unlimited latency", "Q1");
         template <class T> static constexpr T formula(in<batch_time_ratio, T> r, in<fastest_speed_factor, T> v_max)
         { return r / v_max; }
     };
     struct asked_speed_factor
-    { static constexpr Spec spec = Spec("v_a", "1", "speed over the default's that is asked for", "Q1").positive(); };
+    { static constexpr Spec spec = Spec("v_a", "1", "target speed relative to the default", "Q1").positive(); };
     struct price_factor_at_speed
     {
         static constexpr Spec spec =
-            Spec("p(v_a)", "1", "price over the default's at the speed asked for; inf: never", "Q1");
+            Spec("p(v_a)", "1", "price relative to the default at the target speed, inf if never", "Q1");
         template <class T> static constexpr T formula(
             in<asked_speed_factor, T> v,
             in<batch_time_ratio, T> r,
@@ -234,13 +216,11 @@ namespace roofslate::quantities
         { return select(v >= v_max, T(infinite), r / (v_max - v)); }
     };
     struct paid_price_factor
-    {
-        static constexpr Spec spec = Spec("p_a", "1", "price over the default's that is paid", "Q1").positive(infinite);
-    };
+    { static constexpr Spec spec = Spec("p_a", "1", "price paid relative to the default", "Q1").positive(infinite); };
     struct speed_factor_at_price
     {
         static constexpr Spec spec =
-            Spec("v(p_a)", "1", "speed over the default's at the price paid; 0: below the least price", "Q1");
+            Spec("v(p_a)", "1", "speed relative to the default at the price paid, 0 if never", "Q1");
         template <class T> static constexpr T formula(in<batch_time_ratio, T> r, in<paid_price_factor, T> p)
         { return max(1.0 + r * (1.0 - 1.0 / p), 0.0); }
     };

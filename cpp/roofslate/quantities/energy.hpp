@@ -9,59 +9,54 @@ namespace roofslate::quantities
     struct host_power
     {
         static constexpr Spec spec =
-            Spec("w_h", "J/s/chip", "electric power of CPUs, network cards, switches and fans per chip", "Q9")
+            Spec("w_h", "J/s/chip", "host power per chip (CPUs, network cards, switches, fans)", "Q9")
                 .range(0)
                 .by_default(0);
     };
     struct system_power
     {
-        static constexpr Spec spec =
-            Spec("w", "J/s/chip", "electric power of a server or rack per chip", "Q9").range(0);
+        static constexpr Spec spec = Spec("w", "J/s/chip", "system power per chip, chip plus host", "Q9").range(0);
         template <class T> static constexpr T formula(in<chip_power, T> w_c, in<host_power, T> w_h)
         { return w_c + w_h; }
     };
     struct replica_power
     {
-        static constexpr Spec spec = Spec("P_G", "J/s", "electric power of all chips of the replica", "Q9");
+        static constexpr Spec spec = Spec("P_G", "J/s", "rated power of a replica", "Q9");
         template <class T> static constexpr T formula(in<chips, T> G, in<system_power, T> w) { return G * w; }
     };
     struct power_draw_share
     {
         static constexpr Spec spec =
-            Spec("d", "1", "power draw of machines in use relative to their rated power", "Q9")
-                .positive(1)
-                .by_default(1);
+            Spec("d", "1", "power draw in use relative to rated power", "Q9").positive(1).by_default(1);
     };
     struct chip_utilization
     {
         static constexpr Spec spec =
-            Spec("u", "1", "hours in which a chip is used or sold relative to hours owned", "Q9")
-                .positive(1)
-                .by_default(1);
+            Spec("u", "1", "chip utilization, fraction of owned time in use or sold", "Q9").positive(1).by_default(1);
     };
     struct idle_power_share
     {
         static constexpr Spec spec =
-            Spec("d_0", "1", "power draw of idle machines relative to machines in use", "Q9").range(0, 1).by_default(0);
+            Spec("d_0", "1", "idle power relative to power in use", "Q9").range(0, 1).by_default(0);
     };
     struct idle_energy_factor
     {
-        static constexpr Spec spec =
-            Spec("e_0", "1", "energy with idle hours relative to energy of hours in use", "Q9");
+        static constexpr Spec spec = Spec("e_0", "1", "energy with idle time relative to energy in use", "Q9");
         template <class T> static constexpr T formula(in<idle_power_share, T> idle, in<chip_utilization, T> u)
         { return 1.0 + idle * (1.0 / u - 1.0); }
     };
     struct power_usage_effectiveness
     {
         static constexpr Spec spec =
-            Spec("\\mathrm{PUE}", "1", "power of the site over that of its machines", "Q9").range(1).by_default(1);
+            Spec("\\mathrm{PUE}", "1", "power usage effectiveness (PUE), site relative to machine power", "Q9")
+                .range(1)
+                .by_default(1);
     };
     struct electricity_price
-    { static constexpr Spec spec = Spec("p_e", "USD/J", "price of electric energy", "Q9").range(0); };
+    { static constexpr Spec spec = Spec("p_e", "USD/J", "electricity price", "Q9").range(0); };
     struct site_power
     {
-        static constexpr Spec spec =
-            Spec("P_s", "J/s", "power of the site for the replica, energy of idle hours included", "Q9");
+        static constexpr Spec spec = Spec("P_s", "J/s", "site power per replica, idle energy included", "Q9");
         template <class T> static constexpr T formula(
             in<replica_power, T> P,
             in<power_usage_effectiveness, T> pue,
@@ -71,14 +66,14 @@ namespace roofslate::quantities
     };
     struct energy_per_token
     {
-        static constexpr Spec spec = Spec("\\epsilon_t", "J/token", "electric energy of a token", "Q9");
+        static constexpr Spec spec = Spec("\\epsilon_t", "J/token", "electric energy per generated token", "Q9");
         template <class T> static constexpr T formula(in<site_power, T> P, in<replica_throughput, T> R)
         { return P / R; }
     };
     struct energy_per_request
     {
         static constexpr Spec spec =
-            Spec("\\epsilon_r", "J/sequence", "electric energy of a request, prompts included", "Q9");
+            Spec("\\epsilon_r", "J/sequence", "electric energy per request, prompts included", "Q9");
         template <class T> static constexpr T formula(
             in<site_power, T> P,
             in<prefill_load, T> r,
@@ -87,27 +82,25 @@ namespace roofslate::quantities
     };
     struct electricity_cost_per_token
     {
-        static constexpr Spec spec = Spec("c_\\epsilon", "USD/token", "price of a token's electric energy", "Q9");
+        static constexpr Spec spec = Spec("c_\\epsilon", "USD/token", "electricity cost per generated token", "Q9");
         template <class T> static constexpr T formula(in<energy_per_token, T> e, in<electricity_price, T> p)
         { return e * p; }
     };
     struct electricity_cost_rate
     {
-        static constexpr Spec spec =
-            Spec("p_e P_s", "USD/s", "price of the electric energy of a second of the replica", "Q9");
+        static constexpr Spec spec = Spec("p_e P_s", "USD/s", "electricity cost of a replica per time", "Q9");
         template <class T> static constexpr T formula(in<site_power, T> P, in<electricity_price, T> p) { return P * p; }
     };
     struct throughput_per_power
     {
         static constexpr Spec spec =
-            Spec("R/P_s", "token/J", "throughput relative to the power drawn by the site", "InferenceX");
+            Spec("R/P_s", "token/J", "replica throughput relative to site power", "InferenceX");
         template <class T> static constexpr T formula(in<energy_per_token, T> e) { return 1.0 / e; }
     };
 
     struct electricity_share
     {
-        static constexpr Spec spec =
-            Spec("p_e P_s/p_G", "1", "price of the electric energy over the price of the replica", "Q9");
+        static constexpr Spec spec = Spec("p_e P_s/p_G", "1", "ratio of electricity cost to replica price", "Q9");
         template <class T> static constexpr T formula(in<electricity_cost_rate, T> e, in<replica_price, T> p)
         { return e / p; }
     };
@@ -117,18 +110,19 @@ namespace roofslate::quantities
     struct carbon_intensity
     {
         static constexpr Spec spec =
-            Spec("g_e", "gCO2/J", "carbon intensity of electricity, CO2 equivalents", "definition").range(0);
+            Spec("g_e", "gCO2/J", "carbon intensity of electricity (CO2 equivalents)", "definition").range(0);
     };
     struct carbon_per_token
     {
-        static constexpr Spec spec = Spec("m_t", "gCO2/token", "carbon of a token's electric energy", "definition");
+        static constexpr Spec spec =
+            Spec("m_t", "gCO2/token", "carbon emissions per generated token, electricity only", "definition");
         template <class T> static constexpr T formula(in<energy_per_token, T> e, in<carbon_intensity, T> g)
         { return e * g; }
     };
     struct carbon_per_request
     {
         static constexpr Spec spec =
-            Spec("m_r", "gCO2/sequence", "carbon of a request's electric energy, prompts included", "definition");
+            Spec("m_r", "gCO2/sequence", "carbon emissions per request, electricity only", "definition");
         template <class T> static constexpr T formula(in<energy_per_request, T> e, in<carbon_intensity, T> g)
         { return e * g; }
     };
@@ -136,28 +130,24 @@ namespace roofslate::quantities
     // --- capital ---
 
     struct depreciation_time
-    {
-        static constexpr Spec spec =
-            Spec("T_K", "s", "time in which the purchase price is written off", "Q9").positive();
-    };
+    { static constexpr Spec spec = Spec("T_K", "s", "depreciation time of the purchase price", "Q9").positive(); };
     struct interest_rate
     {
         static constexpr Spec spec =
-            Spec("i", "1/s", "interest rate of capital, effective per compounding period", "definition")
+            Spec("i", "1/s", "interest rate, effective per compounding period", "definition")
                 .range(0, 1e-6)
                 .by_default(0);
     };
     struct compounding_period
     {
         static constexpr Spec spec =
-            Spec("365\\,\\mathrm{d}", "s", "compounding period of the interest", "definition")
+            Spec("365\\,\\mathrm{d}", "s", "compounding period of the interest rate", "definition")
                 .positive()
                 .by_default(31536000);
     };
     struct continuous_interest_ratio
     {
-        static constexpr Spec spec =
-            Spec("c_i", "1", "continuous interest rate relative to the effective one", "definition");
+        static constexpr Spec spec = Spec("c_i", "1", "ratio of continuous to effective interest rate", "definition");
         template <class T> static constexpr T formula(in<interest_rate, T> i, in<compounding_period, T> Y)
         {
             const T rate = i * Y, near = rate * rate, far = select(near < 1e-6, T(1.0), rate);
@@ -168,8 +158,7 @@ namespace roofslate::quantities
     struct annuity_factor
     {
         // i/(1 - (1 + i)^-n), the capital recovery factor, times n periods; 1 without interest
-        static constexpr Spec spec =
-            Spec("a", "1", "annuity of a purchase price relative to straight-line depreciation", "definition");
+        static constexpr Spec spec = Spec("a", "1", "ratio of annuity to straight-line depreciation", "definition");
         template <class T> static constexpr T formula(
             in<depreciation_time, T> T_K,
             in<interest_rate, T> i,
@@ -185,41 +174,37 @@ namespace roofslate::quantities
     // --- the share of HBM ---
 
     struct hbm_price
-    { static constexpr Spec spec = Spec("p_h", "USD/byte", "price of high-bandwidth memory", "Q10").range(0); };
+    {
+        static constexpr Spec spec =
+            Spec("p_h", "USD/byte", "HBM price per capacity, paid by the chip maker", "Q10").range(0);
+    };
     struct hbm_cost
     {
         static constexpr Spec spec =
-            Spec("k_h", "USD/chip", "what the chip's maker pays for its memory", "Q10").range(0);
+            Spec("k_h", "USD/chip", "HBM cost per chip, paid by the chip maker", "Q10").range(0);
         template <class T> static constexpr T formula(in<hbm_capacity, T> h, in<hbm_price, T> p) { return h * p; }
     };
     struct hbm_markup
     {
         static constexpr Spec spec =
-            Spec("\\mu_h", "1", "what the buyer of the chip pays for its memory over what the chip's maker paid", "Q10")
-                .positive()
-                .by_default(1);
+            Spec("\\mu_h", "1", "HBM markup, buyer price relative to chip-maker cost", "Q10").positive().by_default(1);
     };
     struct bill_of_materials
-    {
-        static constexpr Spec spec =
-            Spec("k_b", "USD/chip", "what the parts of a chip cost its maker", "Q10").positive();
-    };
+    { static constexpr Spec spec = Spec("k_b", "USD/chip", "bill of materials (BOM) per chip", "Q10").positive(); };
     struct server_capital
     {
         static constexpr Spec spec =
-            Spec("k_v", "USD/chip", "purchase price of a server or rack per chip, without HBM", "Q10").range(0);
+            Spec("k_v", "USD/chip", "server capital cost per chip, HBM excluded", "Q10").range(0);
     };
     struct network_capital
     {
         static constexpr Spec spec =
-            Spec("k_n", "USD/chip", "purchase price of the network between servers per chip", "Q10")
-                .range(0)
-                .by_default(0);
+            Spec("k_n", "USD/chip", "network capital cost per chip", "Q10").range(0).by_default(0);
     };
     struct chip_capital_from_parts
     {
         static constexpr Spec spec =
-            Spec("k_p", "USD/chip", "purchase price per chip, with server, network and HBM", "Q10");
+            Spec("k_p", "USD/chip", "capital cost per chip from parts (server, network, HBM)", "Q10");
         template <class T> static constexpr T formula(
             in<server_capital, T> k_v,
             in<network_capital, T> k_n,
@@ -230,18 +215,18 @@ namespace roofslate::quantities
     struct chip_capital
     {
         static constexpr Spec spec =
-            Spec("k_c", "USD/chip", "what the buyer pays for a chip, with all that is counted to it", "Q10")
+            Spec("k_c", "USD/chip", "capital cost per chip, server and network included", "Q10")
                 .positive()
                 .otherwise<chip_capital_from_parts>();
     };
     struct replica_capital_cost
     {
-        static constexpr Spec spec = Spec("K_G", "USD", "purchase price of the replica's machines", "Q9").range(0);
+        static constexpr Spec spec = Spec("K_G", "USD", "capital cost of a replica", "Q9").range(0);
         template <class T> static constexpr T formula(in<chips, T> G, in<chip_capital, T> k) { return G * k; }
     };
     struct capital_cost_rate
     {
-        static constexpr Spec spec = Spec("a K_G/T_K", "USD/s", "annuity of the capital in a replica", "Q9");
+        static constexpr Spec spec = Spec("a K_G/T_K", "USD/s", "capital cost of a replica per time (annuity)", "Q9");
         template <class T> static constexpr T formula(
             in<replica_capital_cost, T> K,
             in<depreciation_time, T> T_K,
@@ -250,31 +235,32 @@ namespace roofslate::quantities
     };
     struct hbm_share_of_materials
     {
-        static constexpr Spec spec = Spec("k_h/k_b", "1", "share of the memory in the parts of a chip", "Q10");
+        static constexpr Spec spec = Spec("k_h/k_b", "1", "HBM fraction of chip parts cost (BOM)", "Q10");
         template <class T> static constexpr T formula(in<hbm_cost, T> k_h, in<bill_of_materials, T> k_b)
         { return k_h / k_b; }
     };
     struct hbm_share
     {
-        static constexpr Spec spec = Spec("\\phi_h", "1", "share of the memory in what the buyer pays", "Q10").range(0);
+        static constexpr Spec spec = Spec("\\phi_h", "1", "HBM fraction of the capital cost per chip", "Q10").range(0);
         template <class T> static constexpr T formula(in<hbm_cost, T> k_h, in<hbm_markup, T> m, in<chip_capital, T> k_c)
         { return k_h * m / k_c; }
     };
     struct capital_spending
-    { static constexpr Spec spec = Spec("K", "USD", "what is spent on machines", "Q10").range(0); };
+    { static constexpr Spec spec = Spec("K", "USD", "capital spending on machines", "Q10").range(0); };
     struct hbm_spending
     {
-        static constexpr Spec spec = Spec("\\phi_h K", "USD", "what is spent on memory", "Q10");
+        static constexpr Spec spec = Spec("\\phi_h K", "USD", "capital spending on HBM", "Q10");
         template <class T> static constexpr T formula(in<hbm_share, T> share, in<capital_spending, T> K)
         { return share * K; }
     };
     struct earlier_shipments
-    { static constexpr Spec spec = Spec("n_1", "1", "devices shipped in an earlier year", "Q10").positive(); };
+    { static constexpr Spec spec = Spec("n_1", "1", "devices shipped in the earlier year", "Q10").positive(); };
     struct later_shipments
-    { static constexpr Spec spec = Spec("n_2", "1", "devices shipped in a later year", "Q10").range(0); };
+    { static constexpr Spec spec = Spec("n_2", "1", "devices shipped in the later year", "Q10").range(0); };
     struct shipment_change
     {
-        static constexpr Spec spec = Spec("n_2/n_1 - 1", "1", "change from the earlier year to the later", "Q10");
+        static constexpr Spec spec =
+            Spec("n_2/n_1 - 1", "1", "relative change in shipments from the earlier to the later year", "Q10");
         template <class T> static constexpr T formula(in<later_shipments, T> n_2, in<earlier_shipments, T> n_1)
         { return n_2 / n_1 - 1.0; }
     };

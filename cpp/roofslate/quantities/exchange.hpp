@@ -7,11 +7,8 @@ namespace roofslate::quantities
 {
     struct chips_contacted
     {
-        static constexpr Spec spec = Spec(
-            "G_k",
-            "chip",
-            "chips that a token is expected to reach in a layer when each of its experts is on any chip",
-            "R2.3");
+        static constexpr Spec spec =
+            Spec("G_k", "chip", "expected chips reached per token and layer, uniform routing", "R2.3");
         template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<experts_per_token, T> k)
         { return G_e * (1.0 - pow(1.0 - 1.0 / count(G_e), k)); }
     };
@@ -21,21 +18,16 @@ namespace roofslate::quantities
     struct dispatch_bytes_per_element
     {
         static constexpr Spec spec =
-            Spec("w_d", "byte/token", "bytes of a token's element on the way to an expert: bf16", "R2.3")
-                .positive()
-                .by_default(2);
+            Spec("w_d", "byte/token", "bytes per activation element in the dispatch", "R2.3").positive().by_default(2);
     };
     struct combine_bytes_per_element
     {
         static constexpr Spec spec =
-            Spec("w_r", "byte/token", "bytes of a token's element on the way back from an expert: bf16", "R2.3")
-                .positive()
-                .by_default(2);
+            Spec("w_r", "byte/token", "bytes per activation element in the combine", "R2.3").positive().by_default(2);
     };
     struct dispatch_bytes_per_layer
     {
-        static constexpr Spec spec =
-            Spec("k d w_d", "byte/token", "bytes of a token on the way to the experts of a layer", "R2.3");
+        static constexpr Spec spec = Spec("k d w_d", "byte/token", "dispatch traffic per token and MoE layer", "R2.3");
         template <class T> static constexpr T formula(
             in<experts_per_token, T> k,
             in<hidden_size, T> d,
@@ -44,8 +36,7 @@ namespace roofslate::quantities
     };
     struct combine_bytes_per_layer
     {
-        static constexpr Spec spec =
-            Spec("k d w_r", "byte/token", "bytes of a token on the way back from the experts of a layer", "R2.3");
+        static constexpr Spec spec = Spec("k d w_r", "byte/token", "combine traffic per token and MoE layer", "R2.3");
         template <class T> static constexpr T formula(
             in<experts_per_token, T> k,
             in<hidden_size, T> d,
@@ -55,7 +46,7 @@ namespace roofslate::quantities
     struct all_to_all_bytes_per_layer
     {
         static constexpr Spec spec =
-            Spec("v_1", "byte/token", "bytes that a token moves to the experts of a layer and back", "R2.3");
+            Spec("v_1", "byte/token", "all-to-all traffic per MoE layer, dispatch plus combine", "R2.3");
         template <class T> static constexpr T formula(
             in<dispatch_bytes_per_layer, T> there,
             in<combine_bytes_per_layer, T> back)
@@ -63,8 +54,7 @@ namespace roofslate::quantities
     };
     struct all_to_all_bytes_per_token
     {
-        static constexpr Spec spec =
-            Spec("v", "byte/token", "bytes that a token moves to the experts of all layers and back", "R2.3");
+        static constexpr Spec spec = Spec("v", "byte/token", "all-to-all traffic per token, all MoE layers", "R2.3");
         template <class T> static constexpr T formula(in<moe_layers, T> n_e, in<all_to_all_bytes_per_layer, T> v_1)
         { return n_e * v_1; }
     };
@@ -80,8 +70,7 @@ namespace roofslate::quantities
     { return select(count(G_e) == T(1.0), T(0.0), (v / G_P) * share); }
     struct all_to_all_bytes_per_chip
     {
-        static constexpr Spec spec =
-            Spec("V", "byte/chip", "bytes that a chip sends in the exchanges of a pass", "R2.3");
+        static constexpr Spec spec = Spec("V", "byte/chip", "all-to-all traffic sent per chip and pass", "R2.3");
         template <class T> static constexpr T formula(
             in<pass_tokens, T> tokens,
             in<all_to_all_bytes_per_token, T> v,
@@ -96,32 +85,21 @@ namespace roofslate::quantities
     struct link_bandwidth_ratio
     {
         static constexpr Spec spec =
-            Spec(
-                "\\beta",
-                "1",
-                "how much faster links inside a rack are than those between racks: the lecture's 8",
-                "R2.5")
-                .positive(infinite);
+            Spec("\\beta", "1", "ratio of scale-up to scale-out bandwidth per chip", "R2.5").positive(infinite);
         template <class T> static constexpr T formula(in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
         { return u / u_o; }
     };
     struct expert_racks
     {
         static constexpr Spec spec =
-            Spec("R", "1", "racks (scale-up domains) that the experts of a layer are spread over, evenly", "R2.4")
-                .range(1);
+            Spec("R", "1", "racks (scale-up domains) spanned by the experts of a layer", "R2.4").range(1);
         template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
         { return ceil(G_e / G_u); }
     };
     struct all_to_all_routing
     {
         static constexpr Spec spec =
-            Spec(
-                "\\rho_x",
-                "1",
-                "how a token reaches other racks: direct, a copy to each of its experts; hierarchical, a copy to each "
-                "rack, spread there, as where tensor_parallel or attention_data_parallel is given",
-                "Q3")
+            Spec("\\rho_x", "1", "all-to-all routing between racks (direct, hierarchical)", "Q3")
                 .one_of("direct", "hierarchical")
                 .by_default(0)
                 .implied_by_any<tensor_parallel, attention_data_parallel>(1);
@@ -129,17 +107,14 @@ namespace roofslate::quantities
     struct leaving_copies
     {
         static constexpr Spec spec =
-            Spec("k_o", "1", "copies of a token that leave the rack in a layer, one to each expert elsewhere", "R2.4");
+            Spec("k_o", "1", "token copies leaving the rack per layer, direct routing", "R2.4");
         template <class T> static constexpr T formula(in<experts_per_token, T> k, in<expert_racks, T> R)
         { return k * ((R - 1.0) / R); }
     };
     struct direct_all_to_all_slowdown
     {
-        static constexpr Spec spec = Spec(
-            "\\sigma_1",
-            "1",
-            "time of an exchange over several racks, a copy to each expert, over its time inside one",
-            "R2.4");
+        static constexpr Spec spec =
+            Spec("\\sigma_1", "1", "all-to-all time relative to a single rack, direct routing", "R2.4");
         // Rails only join chips of one position. A copy for another position changes it inside its rack.
         template <class T> static constexpr T formula(
             in<expert_racks, T> R,
@@ -154,17 +129,12 @@ namespace roofslate::quantities
     struct racks_per_token
     {
         static constexpr Spec spec =
-            Spec("R_k", "1", "other racks that the router lets a token reach, at most", "Q3")
-                .range(1)
-                .otherwise<expert_racks>();
+            Spec("R_k", "1", "maximum other racks per token (router limit)", "Q3").range(1).otherwise<expert_racks>();
     };
     struct hierarchical_leaving_copies
     {
-        static constexpr Spec spec = Spec(
-            "R_o",
-            "1",
-            "copies of a token that leave the rack in a layer, one to each other rack that has an expert of it",
-            "Q3");
+        static constexpr Spec spec =
+            Spec("R_o", "1", "token copies leaving the rack per layer, hierarchical routing", "Q3");
         template <class T> static constexpr T formula(
             in<expert_racks, T> R,
             in<experts_per_token, T> k,
@@ -174,7 +144,7 @@ namespace roofslate::quantities
     struct hierarchical_outside_time
     {
         static constexpr Spec spec =
-            Spec("\\beta R_o", "1", "time that those copies take outside, in times of one copy inside", "Q3");
+            Spec("\\beta R_o", "1", "scale-out time relative to one copy inside, hierarchical routing", "Q3");
         template <class T> static constexpr T formula(
             in<link_bandwidth_ratio, T> beta,
             in<hierarchical_leaving_copies, T> R_o)
@@ -182,12 +152,8 @@ namespace roofslate::quantities
     };
     struct hierarchical_all_to_all_slowdown
     {
-        static constexpr Spec spec = Spec(
-            "\\sigma_2",
-            "1",
-            "time of an exchange over several racks, a copy to each rack that is spread there, over its time inside "
-            "one",
-            "Q3");
+        static constexpr Spec spec =
+            Spec("\\sigma_2", "1", "all-to-all time relative to a single rack, hierarchical routing", "Q3");
         template <class T> static constexpr T formula(
             in<hierarchical_outside_time, T> outside,
             in<experts_per_token, T> k)
@@ -195,8 +161,7 @@ namespace roofslate::quantities
     };
     struct all_to_all_slowdown
     {
-        static constexpr Spec spec =
-            Spec("\\sigma", "1", "time of an exchange over several racks over its time inside one", "R2.4");
+        static constexpr Spec spec = Spec("\\sigma", "1", "all-to-all time relative to a single rack", "R2.4");
         template <class T> static constexpr T formula(
             in<all_to_all_routing, T> which,
             in<direct_all_to_all_slowdown, T> s_1,
@@ -206,18 +171,15 @@ namespace roofslate::quantities
     struct link_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_u", "1", "share of the link bandwidth that collectives reach", "Q12")
+            Spec("\\eta_u", "1", "achieved fraction of link bandwidth in collectives", "Q12")
                 .positive(1)
                 .by_default(1)
                 .ideal(1);
     };
     struct all_to_all_time_per_token
     {
-        static constexpr Spec spec = Spec(
-            "t_x/\\mathrm{token}",
-            "s/token",
-            "time of the exchanges of a token, the chips of a layer sending at the same time",
-            "R2.3");
+        static constexpr Spec spec =
+            Spec("t_x/\\mathrm{token}", "s/token", "all-to-all time per token, all MoE layers", "R2.3");
         template <class T> static constexpr T formula(
             in<all_to_all_bytes_per_token, T> v,
             in<chips_per_stage, T> G_P,
@@ -239,7 +201,7 @@ namespace roofslate::quantities
     };
     struct all_to_all_time
     {
-        static constexpr Spec spec = Spec("t_x", "s", "time of the exchanges of a pass", "R2.3");
+        static constexpr Spec spec = Spec("t_x", "s", "all-to-all time of a pass (dispatch, combine)", "R2.3");
         template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<all_to_all_time_per_token, T> t)
         { return tokens * t; }
     };

@@ -1,5 +1,5 @@
-// Question 8: how sparse a model to train. The routed law says what more experts gain; users and memory say what they
-// cost nothing.
+// Question 8: the sparsity of a model to train. The routed scaling law gives the gain from more experts. Batch size and
+// memory give the sparsity up to which they add no cost.
 #pragma once
 #include "roofslate/quantities/routing.hpp"
 
@@ -7,17 +7,13 @@ namespace roofslate::quantities
 {
     struct sparsity_for_users
     {
-        static constexpr Spec spec = Spec(
-            "s_B",
-            "1",
-            "sparsity whose weights are fetched while the batch is multiplied: beyond it, users are too few",
-            "Q8");
+        static constexpr Spec spec = Spec("s_B", "1", "sparsity at which weight reads take as long as compute", "Q8");
         template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<balance_tokens, T> A)
         { return tokens / A; }
     };
     struct sparsity_for_memory
     {
-        static constexpr Spec spec = Spec("s_H", "1", "sparsity whose weights fill the memory of the replica", "Q8");
+        static constexpr Spec spec = Spec("s_H", "1", "sparsity at which weights fill the replica HBM", "Q8");
         template <class T> static constexpr T formula(
             in<replica_hbm_capacity, T> H,
             in<bytes_per_weight, T> w,
@@ -26,25 +22,21 @@ namespace roofslate::quantities
     };
     struct free_sparsity
     {
-        static constexpr Spec spec = Spec(
-            "s^*",
-            "1",
-            "largest sparsity that leaves the cost of a token as it is: the best experts count of a model all of whose "
-            "weights are routed, one expert a token",
-            "Q8");
+        static constexpr Spec spec = Spec("s^*", "1", "maximum sparsity at no extra cost per token", "Q8");
         template <class T> static constexpr T formula(in<sparsity_for_users, T> s_B, in<sparsity_for_memory, T> s_H)
         { return max(min(s_B, s_H), 1.0); }
     };
     struct weight_cost_factor
     {
         static constexpr Spec spec =
-            Spec("c(s)/c(1)", "1", "cost of a token over that of a pass that compute holds up, context left out", "Q8");
+            Spec("c(s)/c(1)", "1", "cost per token relative to a compute-bound pass, context excluded", "Q8");
         template <class T> static constexpr T formula(in<sparsity, T> s, in<sparsity_for_users, T> s_B)
         { return max(s / s_B, 1.0); }
     };
     struct gain_per_cost
     {
-        static constexpr Spec spec = Spec("\\bar N/(N_a c)", "1", "gain in dense size over the factor in cost", "Q8");
+        static constexpr Spec spec =
+            Spec("\\bar N/(N_a c)", "1", "ratio of dense-equivalent gain to cost factor", "Q8");
         template <class T> static constexpr T formula(in<dense_equivalent_gain, T> gain, in<weight_cost_factor, T> c)
         { return gain / c; }
     };

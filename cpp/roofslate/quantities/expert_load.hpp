@@ -7,8 +7,8 @@
 
 namespace roofslate::quantities
 {
-    // Where the largest of `draws` standard normal numbers lies in the mean: the quantile that each of them exceeds
-    // with probability e^-0.5772/draws. By Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
+    // Approximate mean of the largest of `draws` standard normal numbers: the quantile that each of them exceeds with
+    // probability e^-0.5772/draws. By Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
     struct largest_normal
     {
         static constexpr const char* name = "largest_normal";
@@ -97,7 +97,7 @@ namespace roofslate::quantities
               1.42151175831644588870e-7,
               2.04426310338993978564e-15}}};
     };
-    struct largest_normal::by_draws // the tail over its slope
+    struct largest_normal::by_draws // slope of the tail, divided by the density
     {
         static constexpr const char* name = "largest_normal_by_draws";
         static constexpr const char* latex = "\\partial z/\\partial n";
@@ -112,37 +112,25 @@ namespace roofslate::quantities
     struct expert_popularity_cv
     {
         static constexpr Spec spec =
-            Spec(
-                "c_X",
-                "1",
-                "coefficient of variation of how often experts of a layer are chosen; 0: an even load, chance left out",
-                "R2.2")
+            Spec("c_X", "1", "expert-popularity coefficient of variation (CV), 0 if balanced", "R2.2")
                 .range(0)
                 .by_default(0);
     };
     struct expert_placement
     {
         static constexpr Spec spec =
-            Spec(
-                "\\pi_X",
-                "1",
-                "placement of experts: as_placed, by number; rebalanced, by measured load, with copies of the hottest",
-                "R2.2")
+            Spec("\\pi_X", "1", "expert placement (as placed by number, rebalanced by load)", "R2.2")
                 .one_of("as_placed", "rebalanced")
                 .by_default(0);
     };
     struct expert_statistics_drift
     {
         static constexpr Spec spec =
-            Spec(
-                "d_X",
-                "1",
-                "relative change of an expert's load since it was measured for rebalancing, standard deviation",
-                "R2.2")
+            Spec("d_X", "1", "relative drift of expert load since rebalancing, standard deviation", "R2.2")
                 .range(0)
                 .by_default(0);
     };
-    // Quantile of a gamma distribution of mean 1 by Wilson and Hilferty, where z is that of the normal distribution.
+    // Quantile of a gamma distribution of mean 1 (Wilson and Hilferty) from the normal quantile z.
     template <class T> constexpr T largest_of_gamma(const T& variance, const T& z)
     {
         const T root = 1.0 - variance / 9.0 + z * (sqrt(variance) / 3.0);
@@ -151,8 +139,7 @@ namespace roofslate::quantities
     struct hottest_expert_load
     {
         static constexpr Spec spec =
-            Spec("E p_1", "1", "load of the expert of a layer that is chosen most, relative to the mean", "R2.2")
-                .range(1);
+            Spec("E p_1", "1", "load of the most popular expert relative to the mean", "R2.2").range(1);
         template <class T> static constexpr T formula(
             in<expert_popularity_cv, T> c,
             in<experts, T> X,
@@ -165,19 +152,14 @@ namespace roofslate::quantities
     struct routed_tokens
     {
         static constexpr Spec spec =
-            Spec("T_X", "token", "tokens of a pass that share one copy of the routed experts", "R2.2").positive();
+            Spec("T_X", "token", "tokens per pass and copy of the routed experts", "R2.2").positive();
         template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<expert_copies, T> copies)
         { return tokens / copies; }
     };
     struct expert_load_variance
     {
         static constexpr Spec spec =
-            Spec(
-                "\\sigma_X^2",
-                "1",
-                "variance of the load of a chip's experts relative to the mean: popularity and chance",
-                "R2.2")
-                .range(0);
+            Spec("\\sigma_X^2", "1", "relative variance of expert load per chip (popularity, chance)", "R2.2").range(0);
         template <class T> static constexpr T formula(
             in<expert_placement, T> placement,
             in<expert_popularity_cv, T> c,
@@ -194,8 +176,7 @@ namespace roofslate::quantities
     struct hottest_chip_load
     {
         static constexpr Spec spec =
-            Spec("\\mu_1", "1", "load of the chip with the expert that is chosen most, relative to the mean", "R2.2")
-                .range(0);
+            Spec("\\mu_1", "1", "load of the chip with the most popular expert relative to the mean", "R2.2").range(0);
         template <class T> static constexpr T formula(
             in<expert_placement, T> placement,
             in<hottest_expert_load, T> hot,
@@ -214,7 +195,7 @@ namespace roofslate::quantities
     struct expert_imbalance
     {
         static constexpr Spec spec =
-            Spec("\\mu_X", "1", "tokens of the fullest chip's experts relative to the mean", "R2.2").range(1);
+            Spec("\\mu_X", "1", "expert load imbalance, maximum relative to mean tokens per chip", "R2.2").range(1);
         template <class T> static constexpr T formula(
             in<expert_popularity_cv, T> c,
             in<experts, T> X,

@@ -8,58 +8,55 @@ namespace roofslate::quantities
     // --- requests within a target ---
 
     struct time_to_first_token_target
-    {
-        static constexpr Spec spec =
-            Spec("\\hat T_f", "s", "promised time to first token (TTFT), a bound on each request", "Q6").positive();
-    };
+    { static constexpr Spec spec = Spec("\\hat T_f", "s", "target time to first token (TTFT), SLO", "Q6").positive(); };
     struct time_to_first_token_p1
     {
         static constexpr Spec spec =
-            Spec("T_{f1}", "s", "time to the first token that 1 % of the requests do not exceed", "Q6")
+            Spec("T_{f1}", "s", "time to first token (TTFT), 1st percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.01);
     };
     struct time_to_first_token_p10
     {
         static constexpr Spec spec =
-            Spec("T_{f10}", "s", "time to the first token that a tenth of the requests do not exceed", "Q6")
+            Spec("T_{f10}", "s", "time to first token (TTFT), 10th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.1);
     };
     struct time_to_first_token_p25
     {
         static constexpr Spec spec =
-            Spec("T_{f25}", "s", "time to the first token that a quarter of the requests do not exceed", "Q6")
+            Spec("T_{f25}", "s", "time to first token (TTFT), 25th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.25);
     };
     struct time_to_first_token_p60
     {
         static constexpr Spec spec =
-            Spec("T_{f60}", "s", "time to the first token that three fifths of the requests do not exceed", "Q6")
+            Spec("T_{f60}", "s", "time to first token (TTFT), 60th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.6);
     };
     struct time_to_first_token_p75
     {
         static constexpr Spec spec =
-            Spec("T_{f75}", "s", "time to the first token that three quarters of the requests do not exceed", "Q6")
+            Spec("T_{f75}", "s", "time to first token (TTFT), 75th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.75);
     };
     struct time_to_first_token_p999
     {
         static constexpr Spec spec =
-            Spec("T_{f999}", "s", "time to the first token that 99.9 % of the requests do not exceed", "Q6")
+            Spec("T_{f999}", "s", "time to first token (TTFT), 99.9th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.999);
     };
     struct attainment_depth
     {
-        // Straight lines between nine percentiles, and beyond the last on that of the two before it: along
+        // Linear interpolation between nine percentiles, and extrapolation beyond the last from the last two: along
         // -ln(1 - share) exponential tails are straight.
         static constexpr Spec spec =
-            Spec("\\delta_f", "1", "-ln of the share of requests beyond the time to first token target", "Q6");
+            Spec("\\delta_f", "1", "negative log fraction of requests above the TTFT target", "Q6");
         template <class T> static constexpr T formula(
             in<time_to_first_token_target, T> time,
             in<time_to_first_token_p1, T> p_1,
@@ -85,21 +82,13 @@ namespace roofslate::quantities
     };
     struct time_to_first_token_attainment
     {
-        static constexpr Spec spec = Spec(
-            "f_f",
-            "1",
-            "SLO attainment, time to first token: share of requests within time_to_first_token_target",
-            "Q6");
+        static constexpr Spec spec = Spec("f_f", "1", "SLO attainment, time to first token (TTFT)", "Q6");
         template <class T> static constexpr T formula(in<attainment_depth, T> depth, in<service_load, T> load)
         { return select(load < 1.0, 1.0 - exp(-depth), T(0.0)); }
     };
     struct time_per_output_token_attainment
     {
-        static constexpr Spec spec = Spec(
-            "f_{oo}",
-            "1",
-            "SLO attainment, time per output token: share of answers within time_per_output_token_target",
-            "Q6");
+        static constexpr Spec spec = Spec("f_{oo}", "1", "SLO attainment, time per output token (TPOT)", "Q6");
         template <class T> static constexpr T formula(
             in<quick_answer_share, T> quick,
             in<time_per_output_token_target, T> target,
@@ -118,7 +107,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "f_r",
             "1",
-            "SLO attainment: share of answered requests within both targets, taken as independent",
+            "SLO attainment, TTFT and TPOT together, assumed independent",
             "DistServe, arXiv 2401.09670");
         template <class T> static constexpr T formula(
             in<time_to_first_token_attainment, T> first,
@@ -131,7 +120,7 @@ namespace roofslate::quantities
     struct queue_room
     {
         static constexpr Spec spec =
-            Spec("n_q", "sequence", "requests that may wait for a slot at a replica, more are refused", "Q6")
+            Spec("n_q", "sequence", "maximum queue length per replica, further requests refused", "Q6")
                 .range(0, infinite)
                 .by_default(infinite);
     };
@@ -182,9 +171,9 @@ namespace roofslate::quantities
     };
     struct decoding_time_left
     {
-        // Under more load than a replica can do prompts take what those that are let in need.
+        // Above capacity, prefill takes only the time of the admitted requests.
         static constexpr Spec spec =
-            Spec("1 - u_q", "1", "share of the time that prompts leave to decoding, refusals counted", "Q6");
+            Spec("1 - u_q", "1", "fraction of time left for decode after prefill, refusals included", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_time_share, T> u,
             in<decode_load, T> decode,
@@ -193,8 +182,7 @@ namespace roofslate::quantities
     };
     struct slots_taken_share
     {
-        static constexpr Spec spec =
-            Spec("B_N", "1", "share of the time in which all slots are taken where no request may wait", "Q6");
+        static constexpr Spec spec = Spec("B_N", "1", "fraction of time with all slots taken, no queue allowed", "Q6");
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
@@ -209,7 +197,7 @@ namespace roofslate::quantities
             return max(routine<batch_loss>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, odds), 1e-300);
         }
     };
-    // (1 - e^-x) / x, and what it tends to near 0
+    // (1 - e^-x) / x, by its series near 0
     template <class T> constexpr T mean_decay(const T& x)
     {
         const T near = x * x, far = select(near < 1e-6, T(1.0), x);
@@ -218,11 +206,7 @@ namespace roofslate::quantities
     }
     struct refused_share
     {
-        static constexpr Spec spec = Spec(
-            "f_q",
-            "1",
-            "refused requests, share of arrivals that find no queue_room, latencies are those without refusals",
-            "Q6");
+        static constexpr Spec spec = Spec("f_q", "1", "fraction of requests refused, queue full", "Q6");
         template <class T> static constexpr T formula(
             in<slots_taken_share, T> full,
             in<decode_load, T> decode,
@@ -244,7 +228,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\Lambda_g",
             "sequence/s",
-            "goodput, requests per second answered within both targets",
+            "goodput, request throughput within TTFT and TPOT targets",
             "DistServe, arXiv 2401.09670");
         template <class T> static constexpr T formula(
             in<arrival_rate, T> rate,
@@ -258,36 +242,33 @@ namespace roofslate::quantities
     struct peak_to_mean_load
     {
         static constexpr Spec spec =
-            Spec("k", "1", "peak relative to mean arrival rate over a day, 1 for a level rate", "definition")
-                .range(1)
-                .by_default(1);
+            Spec("k", "1", "ratio of peak to mean arrival rate", "definition").range(1).by_default(1);
     };
     struct target_load
     {
         static constexpr Spec spec =
-            Spec("\\hat\\varrho", "1", "load that a fleet is sized for", "definition").positive(1).by_default(1);
+            Spec("\\hat\\varrho", "1", "target load for fleet sizing", "definition").positive(1).by_default(1);
     };
     struct replica_start_time
     {
         static constexpr Spec spec =
-            Spec("t_u", "s", "start time of a replica until it answers, paid for", "definition").range(0).by_default(0);
+            Spec("t_u", "s", "replica start-up time, paid for", "definition").range(0).by_default(0);
     };
     struct load_cycle_time
     {
         static constexpr Spec spec =
-            Spec("t_k", "s", "period of the arrival rate", "definition").positive().by_default(86400);
+            Spec("t_k", "s", "period of the arrival-rate cycle", "definition").positive().by_default(86400);
     };
     struct load_rise
     {
         // From a trough as far below the mean as the peak is above it, or from nothing.
-        static constexpr Spec spec =
-            Spec("k_u", "1", "rise of the arrival rate in a period relative to its mean", "definition");
+        static constexpr Spec spec = Spec("k_u", "1", "arrival-rate rise per cycle relative to the mean", "definition");
         template <class T> static constexpr T formula(in<peak_to_mean_load, T> k) { return min(2.0 * (k - 1.0), k); }
     };
     struct starting_replica_share
     {
         static constexpr Spec spec =
-            Spec("f_u", "1", "starting replicas relative to the mean of those that answer", "definition");
+            Spec("f_u", "1", "starting replicas relative to mean serving replicas", "definition");
         template <class T> static constexpr T formula(
             in<load_rise, T> rise,
             in<replica_start_time, T> start,
@@ -297,21 +278,21 @@ namespace roofslate::quantities
     struct fixed_fleet_cost_factor
     {
         static constexpr Spec spec =
-            Spec("\\kappa_f", "1", "cost of a fleet fixed at the peak relative to full use over a day", "definition");
+            Spec("\\kappa_f", "1", "cost of a fleet fixed at the peak relative to full utilization", "definition");
         template <class T> static constexpr T formula(in<peak_to_mean_load, T> k, in<target_load, T> load)
         { return k / load; }
     };
     struct following_fleet_cost_factor
     {
         static constexpr Spec spec =
-            Spec("\\kappa_a", "1", "cost of an autoscaled fleet relative to full use over a day", "definition");
+            Spec("\\kappa_a", "1", "cost of an autoscaled fleet relative to full utilization", "definition");
         template <class T> static constexpr T formula(in<starting_replica_share, T> starting, in<target_load, T> load)
         { return (1.0 + starting) / load; }
     };
     struct autoscaling_saving_factor
     {
         static constexpr Spec spec =
-            Spec("\\kappa_f/\\kappa_a", "1", "cost of a fixed fleet relative to an autoscaled one", "definition");
+            Spec("\\kappa_f/\\kappa_a", "1", "ratio of fixed-fleet to autoscaled-fleet cost", "definition");
         template <class T> static constexpr T formula(
             in<fixed_fleet_cost_factor, T> fixed,
             in<following_fleet_cost_factor, T> following)
@@ -320,14 +301,14 @@ namespace roofslate::quantities
     struct full_load_cost_per_output_token
     {
         static constexpr Spec spec =
-            Spec("c_{O1}", "USD/token", "cost per output token at a load of 1, prompts included", "R1.5");
+            Spec("c_{O1}", "USD/token", "cost per output token at load 1, prompts included", "R1.5");
         template <class T> static constexpr T formula(in<cost_per_output_token, T> cost, in<service_load, T> load)
         { return cost * min(load, 1.0); }
     };
     struct fixed_fleet_cost_per_output_token
     {
         static constexpr Spec spec =
-            Spec("c_{Of}", "USD/token", "cost per output token over a day, fleet fixed at the peak", "R1.5");
+            Spec("c_{Of}", "USD/token", "cost per output token, fleet fixed at the peak", "R1.5");
         template <class T> static constexpr T formula(
             in<full_load_cost_per_output_token, T> full,
             in<fixed_fleet_cost_factor, T> factor)
@@ -335,8 +316,7 @@ namespace roofslate::quantities
     };
     struct following_fleet_cost_per_output_token
     {
-        static constexpr Spec spec =
-            Spec("c_{Oa}", "USD/token", "cost per output token over a day, autoscaled fleet", "R1.5");
+        static constexpr Spec spec = Spec("c_{Oa}", "USD/token", "cost per output token, autoscaled fleet", "R1.5");
         template <class T> static constexpr T formula(
             in<full_load_cost_per_output_token, T> full,
             in<following_fleet_cost_factor, T> factor)

@@ -1,4 +1,4 @@
-// Chips, what they cost, and how many of them serve or train one model together.
+// Chips, their prices, and how many of them serve or train one model together.
 #pragma once
 #include "roofslate/quantities/formats.hpp"
 
@@ -7,15 +7,12 @@ namespace roofslate::quantities
     // --- number formats ---
 
     struct weight_format
-    {
-        static constexpr Spec spec =
-            one_of_formats<all_formats>(Spec("f_w", "1", "format in which weights are stored", "definition"));
-    };
+    { static constexpr Spec spec = one_of_formats<all_formats>(Spec("f_w", "1", "weight format", "definition")); };
     struct compute_format
     {
         // Of a format with scales by blocks its elements are multiplied; other formats are turned into bf16.
         static constexpr Spec spec =
-            one_of_formats<plain_formats>(Spec("f_c", "1", "format in which weights are multiplied", "definition"));
+            one_of_formats<plain_formats>(Spec("f_c", "1", "compute format of weight products", "definition"));
         template <class T> static constexpr T formula(in<weight_format, T> f)
         {
             // The first formats are products themselves.
@@ -36,38 +33,33 @@ namespace roofslate::quantities
     struct peak_flops_bf16
     {
         static constexpr Spec spec =
-            Spec(
-                "F_{16}",
-                "FLOP/s/chip",
-                "dense peak arithmetic of a chip in bf16, a multiply-add counted as two",
-                "data sheet")
+            Spec("F_{16}", "FLOP/s/chip", "peak dense BF16 compute, a multiply-add counts as 2 FLOP", "data sheet")
                 .positive();
     };
     struct peak_flops_fp8
     {
         static constexpr Spec spec =
-            Spec("F_{8}", "FLOP/s/chip", "dense peak arithmetic of a chip in fp8", "data sheet")
+            Spec("F_{8}", "FLOP/s/chip", "peak dense FP8 compute", "data sheet")
                 .positive()
                 .otherwise<peak_flops_bf16>();
     };
     struct peak_flops_int8
     {
         static constexpr Spec spec =
-            Spec("F_{i8}", "FLOP/s/chip", "dense peak arithmetic of a chip in int8", "data sheet")
+            Spec("F_{i8}", "FLOP/s/chip", "peak dense INT8 compute", "data sheet")
                 .positive()
                 .otherwise<peak_flops_bf16>();
     };
     struct peak_flops_fp4
     {
         static constexpr Spec spec =
-            Spec("F_{4}", "FLOP/s/chip", "dense peak arithmetic of a chip in fp4", "data sheet")
+            Spec("F_{4}", "FLOP/s/chip", "peak dense FP4 compute", "data sheet")
                 .positive()
                 .otherwise<peak_flops_bf16>();
     };
     struct peak_flops_in_format
     {
-        static constexpr Spec spec =
-            Spec("F_f", "FLOP/s/chip", "dense peak arithmetic of a chip in the format of the multiplication", "R1.8");
+        static constexpr Spec spec = Spec("F_f", "FLOP/s/chip", "peak dense compute in the compute format", "R1.8");
         template <class T> static constexpr T formula(
             in<compute_format, T> f,
             in<peak_flops_bf16, T> F_16,
@@ -79,61 +71,51 @@ namespace roofslate::quantities
     struct peak_flops
     {
         static constexpr Spec spec =
-            Spec("F", "FLOP/s/chip", "peak arithmetic of a chip, a multiply-add counted as two", "R1.2")
+            Spec("F", "FLOP/s/chip", "peak compute per chip, a multiply-add counts as 2 FLOP", "R1.2")
                 .positive()
                 .otherwise<peak_flops_in_format>();
     };
     struct hbm_bandwidth
-    { static constexpr Spec spec = Spec("m", "byte/s/chip", "memory bandwidth of a chip", "R1.3").positive(); };
+    { static constexpr Spec spec = Spec("m", "byte/s/chip", "HBM bandwidth per chip", "R1.3").positive(); };
     struct hbm_capacity
-    { static constexpr Spec spec = Spec("h", "byte/chip", "memory of a chip", "R1.12").positive(); };
+    { static constexpr Spec spec = Spec("h", "byte/chip", "HBM capacity per chip", "R1.12").positive(); };
     struct owned_chip_price;
     struct chip_price
     {
         static constexpr Spec spec =
-            Spec("p", "USD/s/chip", "price of a chip for a second", "R1.5").range(0).otherwise<owned_chip_price>();
+            Spec("p", "USD/s/chip", "rental price per chip", "R1.5").range(0).otherwise<owned_chip_price>();
     };
     struct chip_power
-    { static constexpr Spec spec = Spec("w_c", "J/s/chip", "electric power of a chip", "Q9").range(0); };
+    { static constexpr Spec spec = Spec("w_c", "J/s/chip", "electric power per chip", "Q9").range(0); };
 
     // --- links, per chip and direction ---
 
     struct scale_up_bandwidth
     {
         static constexpr Spec spec =
-            Spec("u", "byte/s/chip", "link bandwidth of a chip inside its scale-up domain, each direction", "R2.5")
-                .positive(infinite);
+            Spec("u", "byte/s/chip", "scale-up bandwidth per chip, each direction", "R2.5").positive(infinite);
     };
     struct scale_out_bandwidth
     {
         static constexpr Spec spec =
-            Spec("u_o", "byte/s/chip", "link bandwidth of a chip between scale-up domains, each direction", "R2.5")
-                .positive(infinite);
+            Spec("u_o", "byte/s/chip", "scale-out bandwidth per chip, each direction", "R2.5").positive(infinite);
     };
     struct scale_up_domain
-    {
-        static constexpr Spec spec =
-            Spec("G_u", "chip", "chips that reach one another at scale-up bandwidth", "R2.6").range(1);
-    };
+    { static constexpr Spec spec = Spec("G_u", "chip", "scale-up domain size (NVLink domain)", "R2.6").range(1); };
 
     // --- how a replica is laid out ---
 
     struct chips
-    {
-        static constexpr Spec spec =
-            Spec("G", "chip", "chips of one replica (serving cell), all stages together", "R1.2").range(1);
-    };
+    { static constexpr Spec spec = Spec("G", "chip", "chips of a replica, all pipeline stages", "R1.2").range(1); };
     struct pipeline_stages
     {
         static constexpr Spec spec =
-            Spec("P", "1", "stages that the layers are divided into", "R3.2").range(1).by_default(1);
+            Spec("P", "1", "pipeline parallelism (PP), number of stages", "R3.2").range(1).by_default(1);
     };
     struct microbatches
     {
         static constexpr Spec spec =
-            Spec("n_\\mu", "1", "batches in flight, one to a stage or more", "R3.2")
-                .range(1)
-                .otherwise<pipeline_stages>();
+            Spec("n_\\mu", "1", "micro-batches in flight", "R3.2").range(1).otherwise<pipeline_stages>();
     };
     struct tensor_parallel;
     struct attention_data_parallel;
@@ -142,13 +124,7 @@ namespace roofslate::quantities
     struct layout
     {
         static constexpr Spec spec =
-            Spec(
-                "\\lambda_G",
-                "1",
-                "how a replica's chips share the work: pool, as one chip, nothing is stored twice; parallel, by "
-                "tensor, "
-                "data, expert and pipeline parallelism, with the copies that these need",
-                "R3.6")
+            Spec("\\lambda_G", "1", "chip layout of a replica (pool as one chip, parallel with copies)", "R3.6")
                 .one_of("pool", "parallel")
                 .by_default(0)
                 .implied_by_any<tensor_parallel, attention_data_parallel, context_parallel, expert_tensor_parallel>(1);
@@ -156,73 +132,52 @@ namespace roofslate::quantities
     struct attention_data_parallel
     {
         static constexpr Spec spec =
-            Spec(
-                "G_d",
-                "1",
-                "groups of chips that each attend for sequences of their own, with a copy of the weights outside of "
-                "the experts",
-                "R3.8")
-                .range(1)
-                .by_default(1);
+            Spec("G_d", "1", "attention data-parallel degree (DP attention)", "R3.8").range(1).by_default(1);
     };
 
     struct context_parallel
     {
         static constexpr Spec spec =
-            Spec(
-                "G_c",
-                "1",
-                "parts that a sequence's context is cut into, each on other chips: of a tensor parallel group to "
-                "decode, "
-                "of groups to train",
-                "definition")
-                .range(1)
-                .by_default(1);
+            Spec("G_c", "1", "context parallelism (CP), parts of each sequence", "definition").range(1).by_default(1);
     };
 
-    // --- efficiencies: 1 is the lecture's ideal machine ---
+    // --- efficiencies: 1 is an ideal machine ---
 
     struct compute_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_c", "1", "share of the peak arithmetic that is reached", "Q12")
-                .positive(1)
-                .by_default(1)
-                .ideal(1);
+            Spec("\\eta_c", "1", "achieved fraction of peak compute", "Q12").positive(1).by_default(1).ideal(1);
     };
     struct bandwidth_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_m", "1", "share of the memory bandwidth that is reached", "Q12")
-                .positive(1)
-                .by_default(1)
-                .ideal(1);
+            Spec("\\eta_m", "1", "achieved fraction of HBM bandwidth", "Q12").positive(1).by_default(1).ideal(1);
     };
 
-    // --- a cell of chips ---
+    // --- the chips of a replica ---
 
     struct chips_per_stage
     {
-        static constexpr Spec spec = Spec("G_P", "chip", "chips that work on one stage", "R3.6");
+        static constexpr Spec spec = Spec("G_P", "chip", "chips per pipeline stage", "R3.6");
         template <class T> static constexpr T formula(in<chips, T> G, in<pipeline_stages, T> P) { return G / P; }
     };
     struct expert_parallel
     {
         static constexpr Spec spec =
-            Spec("G_e", "chip", "chips that the experts of a layer are spread over", "R2.2")
+            Spec("G_e", "chip", "expert parallelism (EP), chips splitting the experts of a layer", "R2.2")
                 .range(1)
                 .otherwise<chips_per_stage>();
     };
     struct tensor_parallel
     {
-        static constexpr Spec spec = Spec("G_t", "chip", "chips that share each matrix", "R3.8").range(1);
+        static constexpr Spec spec =
+            Spec("G_t", "chip", "tensor parallelism (TP), chips splitting each matrix", "R3.8").range(1);
         template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<attention_data_parallel, T> G_d)
         { return G_P / G_d; }
     };
     struct stage_flops
     {
-        static constexpr Spec spec =
-            Spec("2C", "FLOP/s", "arithmetic of the chips that work on a pass at one time", "R1.2");
+        static constexpr Spec spec = Spec("2C", "FLOP/s", "achievable compute of a pipeline stage", "R1.2");
         template <class T> static constexpr T formula(
             in<chips_per_stage, T> G_P,
             in<peak_flops, T> F,
@@ -231,8 +186,7 @@ namespace roofslate::quantities
     };
     struct stage_bandwidth
     {
-        static constexpr Spec spec =
-            Spec("M", "byte/s", "memory bandwidth of the chips that work on a pass at one time", "R1.3");
+        static constexpr Spec spec = Spec("M", "byte/s", "achievable HBM bandwidth of a pipeline stage", "R1.3");
         template <class T> static constexpr T formula(
             in<chips_per_stage, T> G_P,
             in<hbm_bandwidth, T> m,
@@ -241,22 +195,23 @@ namespace roofslate::quantities
     };
     struct replica_hbm_capacity
     {
-        static constexpr Spec spec = Spec("H", "byte", "memory of all chips of the replica", "R1.12");
+        static constexpr Spec spec = Spec("H", "byte", "HBM capacity of a replica", "R1.12");
         template <class T> static constexpr T formula(in<chips, T> G, in<hbm_capacity, T> h) { return G * h; }
     };
     struct replica_price
     {
-        static constexpr Spec spec = Spec("p_G", "USD/s", "price of all chips of the replica for a second", "R1.5");
+        static constexpr Spec spec = Spec("p_G", "USD/s", "rental price of a replica, all chips", "R1.5");
         template <class T> static constexpr T formula(in<chips, T> G, in<chip_price, T> p) { return G * p; }
     };
     struct hbm_drain_time
     {
-        static constexpr Spec spec = Spec("T_\\mathrm{drain}", "s", "time to read the whole memory once", "R1.12");
+        static constexpr Spec spec = Spec("T_\\mathrm{drain}", "s", "HBM drain time, capacity / bandwidth", "R1.12");
         template <class T> static constexpr T formula(in<hbm_capacity, T> h, in<hbm_bandwidth, T> m) { return h / m; }
     };
     struct ridge_point
     {
-        static constexpr Spec spec = Spec("F/m", "FLOP/byte", "arithmetic that hides the fetch of one byte", "R1.7");
+        static constexpr Spec spec =
+            Spec("F/m", "FLOP/byte", "ridge point, peak compute relative to HBM bandwidth", "R1.7");
         template <class T> static constexpr T formula(
             in<peak_flops, T> F,
             in<compute_efficiency, T> eta_c,
@@ -268,12 +223,12 @@ namespace roofslate::quantities
     struct arithmetic_intensity
     {
         static constexpr Spec spec =
-            Spec("I", "FLOP/byte", "arithmetic done for each byte that is fetched", "R1.1").range(0);
+            Spec("I", "FLOP/byte", "arithmetic intensity, compute relative to memory traffic", "R1.1").range(0);
     };
     struct attainable_flops
     {
         static constexpr Spec spec =
-            Spec("F(I)", "FLOP/s/chip", "arithmetic that a chip reaches at an intensity: its roofline", "R1.1");
+            Spec("F(I)", "FLOP/s/chip", "attainable compute per chip at an arithmetic intensity (roofline)", "R1.1");
         template <class T> static constexpr T formula(
             in<arithmetic_intensity, T> I,
             in<peak_flops, T> F,

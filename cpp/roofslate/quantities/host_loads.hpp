@@ -1,4 +1,4 @@
-// What comes from host memory beside the passes: adapters that miss, and the caches of sequences that wait.
+// Reads from host memory outside of passes: missing adapters, and the KV cache of preempted sequences.
 #pragma once
 #include "roofslate/quantities/sessions.hpp"
 
@@ -7,7 +7,7 @@ namespace roofslate::quantities
     struct adapter_load_time
     {
         static constexpr Spec spec =
-            Spec("T_L", "s", "time to load a missing adapter from the host, mean over requests", "S-LoRA");
+            Spec("T_L", "s", "mean load time of missing LoRA adapters from the host, per request", "S-LoRA");
         template <class T> static constexpr T formula(
             in<lora_adapters, T> n,
             in<resident_adapters, T> K,
@@ -23,17 +23,17 @@ namespace roofslate::quantities
     struct exposed_load_time
     {
         static constexpr Spec spec =
-            Spec("T_{hx}", "s", "time to load prefixes and adapters before prefill, mean over requests", "S-LoRA");
+            Spec("T_{hx}", "s", "mean exposed load time per request, prefixes plus adapters", "S-LoRA");
         template <class T> static constexpr T formula(in<exposed_prefix_load_time, T> t, in<adapter_load_time, T> T_L)
         { return beside(t, T_L); }
     };
 
-    // --- a sequence that must leave HBM: swap its cache, or compute it again ---
+    // --- a preempted sequence: swap its KV cache, or recompute it ---
 
     struct swap_time
     {
         static constexpr Spec spec =
-            Spec("T_{sw}", "s", "time to move a sequence's KV cache to host memory and back", "vLLM");
+            Spec("T_{sw}", "s", "KV-cache swap time per sequence, to host memory and back", "vLLM");
         template <class T> static constexpr T formula(
             in<kv_stored_bytes, T> S,
             in<kv_cache_copies, T> copies,
@@ -45,28 +45,28 @@ namespace roofslate::quantities
     struct recomputed_tokens
     {
         static constexpr Spec spec =
-            Spec("L - L_p", "token/sequence", "tokens of a running sequence that a prefill computes again", "vLLM");
+            Spec("L - L_p", "token/sequence", "tokens recomputed after preemption, cached prefix excluded", "vLLM");
         template <class T> static constexpr T formula(in<context_length, T> L, in<prefix_length, T> L_p)
         { return max(L - L_p, 0.0); }
     };
     struct recompute_time
     {
         static constexpr Spec spec =
-            Spec("T_{rc}", "s", "time to compute a running sequence's KV cache again", "vLLM")
+            Spec("T_{rc}", "s", "KV-cache recompute time per preempted sequence", "vLLM")
                 .value_of<prefill_latency>()
                 .where<fresh_input_tokens, recomputed_tokens>();
     };
     struct preemption_time
     {
         static constexpr Spec spec =
-            Spec("T_{pe}", "s", "time to bring a preempted sequence back, by swap or recomputation", "vLLM");
+            Spec("T_{pe}", "s", "preemption time, the faster option (swap, recompute)", "vLLM");
         template <class T> static constexpr T formula(in<swap_time, T> swap, in<recompute_time, T> recompute)
         { return min(swap, recompute); }
     };
     struct break_even_host_bandwidth
     {
         static constexpr Spec spec =
-            Spec("u_h^*", "byte/s/chip", "host bandwidth above which a swap beats recomputation", "vLLM");
+            Spec("u_h^*", "byte/s/chip", "break-even host-link bandwidth, swap as fast as recompute", "vLLM");
         template <class T> static constexpr T formula(
             in<kv_stored_bytes, T> S,
             in<kv_cache_copies, T> copies,
@@ -79,7 +79,7 @@ namespace roofslate::quantities
     struct host_memory_used
     {
         static constexpr Spec spec =
-            Spec("H_h", "byte", "host memory of off-loaded weights and KV caches, and of all adapters", "FlexGen");
+            Spec("H_h", "byte", "host memory used (offloaded weights and KV cache, LoRA adapters)", "FlexGen");
         template <class T> static constexpr T formula(
             in<offloaded_weight_fraction, T> phi_w,
             in<deployed_weight_bytes, T> W,

@@ -1,5 +1,5 @@
-// What kernels reach of a chip's data sheet: shares of its bandwidth and of its peak by number format, the time of the
-// smallest, and how software becomes quicker from release to release. Ideal kernels reach all of it.
+// Kernel efficiencies relative to a chip's data sheet: achieved fractions of its bandwidth and of its peak by number
+// format, the time of minimal kernels, and the speedup from release to release. Ideal kernels reach all of it.
 #pragma once
 #include "roofslate/quantities/weights.hpp"
 
@@ -8,13 +8,7 @@ namespace roofslate::quantities
     struct kernel_shares
     {
         static constexpr Spec spec =
-            Spec(
-                "\\kappa",
-                "1",
-                "what kernels reach of bandwidth, peak and links: ideal, the data sheet; measured, the shares and "
-                "times "
-                "of the chip's kernel table",
-                "kernel table")
+            Spec("\\kappa", "1", "kernel efficiencies (ideal data sheet, measured kernel table)", "kernel table")
                 .one_of("ideal", "measured")
                 .by_default(0)
                 .ideal(0);
@@ -28,7 +22,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{d,\\mathrm{bf16}}",
                 "1",
-                "share of the memory bandwidth that dense products with weights in bf16 reach",
+                "achieved fraction of HBM bandwidth, dense GEMM, BF16 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.8);
@@ -39,7 +33,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{d,\\mathrm{fp8}}",
                 "1",
-                "share of the memory bandwidth that dense products with weights in fp8 or int8 reach",
+                "achieved fraction of HBM bandwidth, dense GEMM, FP8 or INT8 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.76);
@@ -50,7 +44,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{d,\\mathrm{fp4}}",
                 "1",
-                "share of the memory bandwidth that dense products with weights in four bits reach",
+                "achieved fraction of HBM bandwidth, dense GEMM, 4-bit weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.62);
@@ -61,7 +55,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{x,\\mathrm{bf16}}",
                 "1",
-                "share of the memory bandwidth that products of routed experts with weights in bf16 reach",
+                "achieved fraction of HBM bandwidth, expert GEMM, BF16 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.94);
@@ -72,7 +66,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{x,\\mathrm{fp8}}",
                 "1",
-                "share of the memory bandwidth that products of routed experts with weights in fp8 or int8 reach",
+                "achieved fraction of HBM bandwidth, expert GEMM, FP8 or INT8 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.89);
@@ -83,7 +77,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{x,\\mathrm{nvfp4}}",
                 "1",
-                "share of the memory bandwidth that products of routed experts with weights in nvfp4 or fp4 reach",
+                "achieved fraction of HBM bandwidth, expert GEMM, NVFP4 or FP4 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.87);
@@ -94,7 +88,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{x,\\mathrm{mxfp4}}",
                 "1",
-                "share of the memory bandwidth that products of routed experts with weights in mxfp4 reach",
+                "achieved fraction of HBM bandwidth, expert GEMM, MXFP4 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.8);
@@ -105,7 +99,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{x,\\mathrm{int4}}",
                 "1",
-                "share of the memory bandwidth that products of routed experts with weights in int4 reach",
+                "achieved fraction of HBM bandwidth, expert GEMM, INT4 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.7);
@@ -116,7 +110,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{a,\\mathrm{bf16}}",
                 "1",
-                "share of the memory bandwidth that attention reaches with a cache in bf16",
+                "achieved fraction of HBM bandwidth, attention, BF16 KV cache",
                 "kernel table")
                 .positive(1)
                 .by_default(0.8);
@@ -127,7 +121,7 @@ namespace roofslate::quantities
             Spec(
                 "s_{a,\\mathrm{fp8}}",
                 "1",
-                "share of the memory bandwidth that attention reaches with a cache in fp8 or narrower",
+                "achieved fraction of HBM bandwidth, attention, KV cache up to 8 bits",
                 "kernel table")
                 .positive(1)
                 .by_default(0.73);
@@ -135,11 +129,7 @@ namespace roofslate::quantities
     struct dense_peak_share_bf16
     {
         static constexpr Spec spec =
-            Spec(
-                "p_{d,\\mathrm{bf16}}",
-                "1",
-                "share of the peak in bf16 that large dense products reach",
-                "kernel table")
+            Spec("p_{d,\\mathrm{bf16}}", "1", "achieved fraction of peak compute, dense GEMM in BF16", "kernel table")
                 .positive(1)
                 .by_default(0.75);
     };
@@ -149,7 +139,7 @@ namespace roofslate::quantities
             Spec(
                 "p_{d,\\mathrm{fp8}}",
                 "1",
-                "share of the peak in fp8 or int8 that large dense products reach",
+                "achieved fraction of peak compute, dense GEMM in FP8 or INT8",
                 "kernel table")
                 .positive(1)
                 .by_default(0.56);
@@ -157,11 +147,7 @@ namespace roofslate::quantities
     struct dense_peak_share_fp4
     {
         static constexpr Spec spec =
-            Spec(
-                "p_{d,\\mathrm{fp4}}",
-                "1",
-                "share of the peak in four bits that large dense products reach",
-                "kernel table")
+            Spec("p_{d,\\mathrm{fp4}}", "1", "achieved fraction of peak compute, dense GEMM in FP4", "kernel table")
                 .positive(1)
                 .by_default(0.43);
     };
@@ -171,7 +157,7 @@ namespace roofslate::quantities
             Spec(
                 "p_{x,\\mathrm{bf16}}",
                 "1",
-                "share of the peak that large products of routed experts with weights in bf16 reach",
+                "achieved fraction of peak compute, expert GEMM, BF16 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.42);
@@ -182,7 +168,7 @@ namespace roofslate::quantities
             Spec(
                 "p_{x,\\mathrm{fp8}}",
                 "1",
-                "share of the peak that large products of routed experts with weights in fp8 or int8 reach",
+                "achieved fraction of peak compute, expert GEMM, FP8 or INT8 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.22);
@@ -193,7 +179,7 @@ namespace roofslate::quantities
             Spec(
                 "p_{x,\\mathrm{nvfp4}}",
                 "1",
-                "share of the peak that large products of routed experts with weights in nvfp4 or fp4 reach",
+                "achieved fraction of peak compute, expert GEMM, NVFP4 or FP4 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.25);
@@ -204,7 +190,7 @@ namespace roofslate::quantities
             Spec(
                 "p_{x,\\mathrm{mxfp4}}",
                 "1",
-                "share of the peak that large products of routed experts with weights in mxfp4 reach",
+                "achieved fraction of peak compute, expert GEMM, MXFP4 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.17);
@@ -215,7 +201,7 @@ namespace roofslate::quantities
             Spec(
                 "p_{x,\\mathrm{int4}}",
                 "1",
-                "share of the peak that large products of routed experts with weights in int4 reach",
+                "achieved fraction of peak compute, expert GEMM, INT4 weights",
                 "kernel table")
                 .positive(1)
                 .by_default(0.25);
@@ -223,7 +209,11 @@ namespace roofslate::quantities
     struct attention_peak_share_bf16
     {
         static constexpr Spec spec =
-            Spec("p_{a,\\mathrm{bf16}}", "1", "share of the bf16 peak that attention reaches", "kernel table")
+            Spec(
+                "p_{a,\\mathrm{bf16}}",
+                "1",
+                "achieved fraction of peak BF16 compute, attention, kernel table",
+                "kernel table")
                 .positive(1)
                 .by_default(0.58);
     };
@@ -235,7 +225,7 @@ namespace roofslate::quantities
     struct dense_bandwidth_share
     {
         static constexpr Spec spec =
-            Spec("s_d", "1", "share of the memory bandwidth that dense products reach", "kernel table").positive(1);
+            Spec("s_d", "1", "achieved fraction of HBM bandwidth, dense GEMM", "kernel table").positive(1);
         template <class T> static constexpr T formula(
             in<kernel_shares, T> which,
             in<dense_format, T> f_d,
@@ -251,8 +241,7 @@ namespace roofslate::quantities
     struct expert_bandwidth_share
     {
         static constexpr Spec spec =
-            Spec("s_x", "1", "share of the memory bandwidth that products of routed experts reach", "kernel table")
-                .positive(1);
+            Spec("s_x", "1", "achieved fraction of HBM bandwidth, expert GEMM", "kernel table").positive(1);
         template <class T> static constexpr T formula(
             in<kernel_shares, T> which,
             in<weight_format, T> f,
@@ -266,7 +255,7 @@ namespace roofslate::quantities
     struct attention_bandwidth_share
     {
         static constexpr Spec spec =
-            Spec("s_a", "1", "share of the memory bandwidth that attention reaches", "kernel table").positive(1);
+            Spec("s_a", "1", "achieved fraction of HBM bandwidth, attention", "kernel table").positive(1);
         template <class T> static constexpr T formula(
             in<kernel_shares, T> which,
             in<kv_format, T> f,
@@ -277,7 +266,7 @@ namespace roofslate::quantities
     struct dense_peak_share
     {
         static constexpr Spec spec =
-            Spec("p_d", "1", "share of the peak in their format that dense products reach", "kernel table").positive(1);
+            Spec("p_d", "1", "achieved fraction of peak compute in its format, dense GEMM", "kernel table").positive(1);
         template <class T> static constexpr T formula(
             in<kernel_shares, T> which,
             in<dense_format, T> f_d,
@@ -296,7 +285,7 @@ namespace roofslate::quantities
     struct expert_peak_share
     {
         static constexpr Spec spec =
-            Spec("p_x", "1", "share of the peak in their format that products of routed experts reach", "kernel table")
+            Spec("p_x", "1", "achieved fraction of peak compute in its format, expert GEMM", "kernel table")
                 .positive(1);
         template <class T> static constexpr T formula(
             in<kernel_shares, T> which,
@@ -311,8 +300,7 @@ namespace roofslate::quantities
     struct attention_peak_share
     {
         static constexpr Spec spec =
-            Spec("p_a", "1", "share of the bf16 peak that attention reaches, by `kernel_shares`", "kernel table")
-                .positive(1);
+            Spec("p_a", "1", "achieved fraction of peak BF16 compute, attention", "kernel table").positive(1);
         template <class T> static constexpr T formula(in<kernel_shares, T> which, in<attention_peak_share_bf16, T> p)
         { return choose(which, T(1.0), p); }
     };
@@ -320,20 +308,20 @@ namespace roofslate::quantities
     struct dense_product_flops
     {
         static constexpr Spec spec =
-            Spec("F_d p_d", "FLOP/s/chip", "arithmetic of a chip that dense products reach", "kernel table");
+            Spec("F_d p_d", "FLOP/s/chip", "achieved compute per chip, dense GEMM", "kernel table");
         template <class T> static constexpr T formula(in<dense_peak_flops, T> F, in<dense_peak_share, T> p)
         { return F * p; }
     };
     struct expert_product_flops
     {
         static constexpr Spec spec =
-            Spec("F p_x", "FLOP/s/chip", "arithmetic of a chip that products of routed experts reach", "kernel table");
+            Spec("F p_x", "FLOP/s/chip", "achieved compute per chip, expert GEMM", "kernel table");
         template <class T> static constexpr T formula(in<peak_flops, T> F, in<expert_peak_share, T> p) { return F * p; }
     };
     struct attention_product_flops
     {
         static constexpr Spec spec =
-            Spec("F_{16} p_a", "FLOP/s/chip", "arithmetic of a chip that attention reaches", "kernel table");
+            Spec("F_{16} p_a", "FLOP/s/chip", "achieved BF16 compute per chip, attention", "kernel table");
         template <class T> static constexpr T formula(in<peak_flops_bf16, T> F, in<attention_peak_share, T> p)
         { return F * p; }
     };
@@ -343,32 +331,24 @@ namespace roofslate::quantities
     struct small_product_time
     {
         static constexpr Spec spec =
-            Spec(
-                "\\tau_1",
-                "s",
-                "time of a dense bf16 product that moves next to nothing, on a chip of the reference's arithmetic",
-                "kernel table")
+            Spec("\\tau_1", "s", "time of a minimal dense BF16 GEMM on the reference chip", "kernel table")
                 .range(0)
                 .by_default(3.05e-6);
     };
     struct kernel_time_factor
     {
         static constexpr Spec spec =
-            Spec("f_1", "1", "fixed time of a pass's kernel relative to that of the smallest product", "calibration")
-                .range(0)
-                .by_default(1);
+            Spec("f_1", "1", "ratio of fixed kernel time to minimal GEMM time", "calibration").range(0).by_default(1);
     };
     struct small_all_reduce_time
     {
         static constexpr Spec spec =
-            Spec("\\tau_8", "s", "time of an all-reduce of a few bytes among eight chips", "kernel table")
-                .range(0)
-                .by_default(4.5e-6);
+            Spec("\\tau_8", "s", "small all-reduce time among eight chips", "kernel table").range(0).by_default(4.5e-6);
     };
     struct all_reduce_exponent
     {
         static constexpr Spec spec =
-            Spec("\\gamma_r", "1", "how that time grows with the chips: 0, not at all; 1, as they do", "kernel table")
+            Spec("\\gamma_r", "1", "scaling exponent of small all-reduce time by chip count", "kernel table")
                 .range(0)
                 .by_default(0.15);
     };
@@ -378,11 +358,7 @@ namespace roofslate::quantities
     struct release_drift
     {
         static constexpr Spec spec =
-            Spec(
-                "\\rho",
-                "1",
-                "how much longer kernels and latencies take in software that is a month older",
-                "calibration")
+            Spec("\\rho", "1", "monthly growth of kernel time and latency in older software", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
@@ -390,12 +366,7 @@ namespace roofslate::quantities
     struct release_age
     {
         static constexpr Spec spec =
-            Spec(
-                "T_v",
-                "1",
-                "months by which the serving software is older than that of March 2026, which calibrations are for; "
-                "below 0: newer",
-                "calibration")
+            Spec("T_v", "1", "serving-software age in months before March 2026, negative if newer", "calibration")
                 .range(-120, 120)
                 .by_default(0);
     };
@@ -404,7 +375,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "(1 + \\rho)^{T_v}",
             "1",
-            "time of kernels and latencies over that in software of the calibration's date",
+            "kernel time and latency relative to the calibrated software",
             "calibration");
         template <class T> static constexpr T formula(in<release_drift, T> rate, in<release_age, T> months)
         { return select(rate == T(0.0), T(1.0), pow(1.0 + rate, months)); }

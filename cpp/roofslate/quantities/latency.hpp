@@ -7,7 +7,7 @@ namespace roofslate::quantities
     struct latency_quantile
     {
         static constexpr Spec spec =
-            Spec("q", "1", "share of the requests that a percentile leaves below it: 0.99 for p99", "Q6")
+            Spec("q", "1", "latency percentile as a fraction (0.99 for p99)", "Q6")
                 .range(0.01, 0.9999)
                 .by_default(0.99);
     };
@@ -16,8 +16,7 @@ namespace roofslate::quantities
 
     struct current_step_time
     {
-        static constexpr Spec spec =
-            Spec("t(B)", "s", "time of the step under way when a request arrives, prompts in it left out", "Q6");
+        static constexpr Spec spec = Spec("t(B)", "s", "step time at a request's arrival, prompts excluded", "Q6");
         template <class T> static constexpr T formula(
             in<decode_step_base, T> a,
             in<decode_step_slope, T> b,
@@ -27,8 +26,7 @@ namespace roofslate::quantities
     };
     struct busy_share
     {
-        static constexpr Spec spec =
-            Spec("f_b", "1", "share of the arrivals that find a step under way", "Q6").range(0, 1);
+        static constexpr Spec spec = Spec("f_b", "1", "fraction of arrivals during a running step", "Q6").range(0, 1);
         template <class T> static constexpr T formula(
             in<decode_step_base, T> a,
             in<decode_step_slope, T> b,
@@ -42,7 +40,8 @@ namespace roofslate::quantities
     };
     struct prompt_queue_load
     {
-        static constexpr Spec spec = Spec("\\varrho_q", "1", "share of the time in which a prompt is being read", "Q6");
+        static constexpr Spec spec =
+            Spec("\\varrho_q", "1", "prefill load, fraction of time with a prompt in prefill", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -61,7 +60,7 @@ namespace roofslate::quantities
     struct prompts_ahead_share
     {
         static constexpr Spec spec =
-            Spec("f_a", "1", "share of the requests that find prompts ahead of their own", "Q6")
+            Spec("f_a", "1", "fraction of requests with prompts ahead", "Q6")
                 .range(0, 1)
                 .replaced_by_where<share_ahead_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(in<prompt_queue_load, T> load, in<replica_arrival_variation, T> c)
@@ -71,7 +70,7 @@ namespace roofslate::quantities
     struct prompts_ahead_time
     {
         static constexpr Spec spec =
-            Spec("T_a", "s", "time that prompts ahead take, of a request that finds some, in the mean", "Q6")
+            Spec("T_a", "s", "mean prefill time of prompts ahead, if any", "Q6")
                 .replaced_by_where<time_ahead_of_pools, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
@@ -87,13 +86,13 @@ namespace roofslate::quantities
             const T p = p_0 + prompt;
             const T work = select(p == T(0.0), T(0.0), prompt / p), own = c_i * work;
             const T spread = (c + choose(policy, c_i * c_i, own * own)) / (c + 1.0);
-            // Prompts that wait share one step, and what it costs beside them.
+            // Prompts that wait share one step and its fixed cost.
             const T more = meet * choose(policy, T(1.0), work);
             return select(load == T(0.0), 0.0 * (p * one), load / rate * one / (1.0 - more) * spread);
         }
     };
-    // Of a request whose prompt is so many times as long as the mean. In chunks its arithmetic uses what memory leaves
-    // idle in the steps that it shares.
+    // Prefill time of a prompt so many times as long as the mean. In chunks its compute uses the time that memory reads
+    // leave idle in the steps that it shares.
     template <class T> constexpr T reading_of(
         in<serving_mode, T> mode,
         in<prompt_policy, T> policy,
@@ -112,8 +111,7 @@ namespace roofslate::quantities
     }
     struct own_prompt_time
     {
-        static constexpr Spec spec =
-            Spec("T_i", "s", "time that a prompt of mean length takes from its first step on", "Q6");
+        static constexpr Spec spec = Spec("T_i", "s", "prefill time of a mean-length prompt from its first step", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -129,8 +127,7 @@ namespace roofslate::quantities
     };
     struct input_length_ratio
     {
-        static constexpr Spec spec =
-            Spec("I_q/I", "1", "length of the prompt at the percentile over the mean (lognormal)", "Q6");
+        static constexpr Spec spec = Spec("I_q/I", "1", "ratio of percentile to mean prompt length, lognormal", "Q6");
         template <class T> static constexpr T formula(in<fresh_input_cv, T> c, in<latency_quantile, T> q)
         {
             const T spread = log(1.0 + c * c);
@@ -140,7 +137,7 @@ namespace roofslate::quantities
     struct own_prompt_time_quantile
     {
         static constexpr Spec spec =
-            Spec("T_{iq}", "s", "time that a prompt at the percentile of lengths takes from its first step on", "Q6");
+            Spec("T_{iq}", "s", "prefill time of a percentile-length prompt from its first step", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -162,12 +159,9 @@ namespace roofslate::quantities
     };
     struct first_decode_step_time
     {
-        // Where the prompt was read elsewhere, the first token takes a step of the sequences that it joins.
-        static constexpr Spec spec = Spec(
-            "T_d",
-            "s",
-            "time of the step that gives the first token where the prompt is read elsewhere, else 0",
-            "Q6");
+        // If the prompt was read elsewhere, the first token takes a step of the sequences that it joins.
+        static constexpr Spec spec =
+            Spec("T_d", "s", "first decode step time after remote prefill, 0 if aggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<current_step_time, T> t,
@@ -181,12 +175,8 @@ namespace roofslate::quantities
     {
         // All steps of a request's way to its first token have about the same sequences: one under way, half gone, and
         // those that read its prompt or make the token.
-        static constexpr Spec spec = Spec(
-            "s_d",
-            "s",
-            "time that the steps to a request's first token take with the sequences that run at the percentile, less "
-            "that with their mean",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("s_d", "s", "step time to first token, percentile minus mean running sequences", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -228,8 +218,7 @@ namespace roofslate::quantities
     }
     struct prompts_behind_time
     {
-        static constexpr Spec spec =
-            Spec("T_b", "s", "time that prompts behind a request's own in the same step take, in the mean", "Q6");
+        static constexpr Spec spec = Spec("T_b", "s", "mean prefill time of later prompts in the same step", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -251,7 +240,7 @@ namespace roofslate::quantities
     };
     struct rest_of_step_quantile
     {
-        static constexpr Spec spec = Spec("T_{sq}", "s", "rest of the step under way at the percentile", "Q6");
+        static constexpr Spec spec = Spec("T_{sq}", "s", "remaining time of the running step at the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<busy_share, T> busy,
             in<current_step_time, T> t,
@@ -260,11 +249,8 @@ namespace roofslate::quantities
     };
     struct rest_of_step_mean
     {
-        static constexpr Spec spec = Spec(
-            "m_{sq}",
-            "s",
-            "rest of the step under way, in the mean of the requests that wait no longer than the percentile",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("m_{sq}", "s", "remaining time of the running step, mean below the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<busy_share, T> busy,
             in<rest_of_step_quantile, T> rest,
@@ -273,10 +259,10 @@ namespace roofslate::quantities
     };
     struct prompts_ahead_variation
     {
-        // Of what a chance moment leaves of a lognormal time: 4/3 (1 + c^2) - 1. Several that add are nearer to
+        // Of the residual of a lognormal time at a random moment: 4/3 (1 + c^2) - 1. A sum of several is nearer to
         // exponential, with 1.
         static constexpr Spec spec =
-            Spec("c_a^2", "1", "squared coefficient of variation of the rest of a prompt that is being read", "Q6");
+            Spec("c_a^2", "1", "residual prefill time, squared coefficient of variation (CV)", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
             in<fresh_input_cv, T> c_i,
@@ -289,7 +275,7 @@ namespace roofslate::quantities
     };
     struct prompts_ahead_quantile
     {
-        static constexpr Spec spec = Spec("T_{aq}", "s", "time that prompts ahead take at the percentile", "Q6");
+        static constexpr Spec spec = Spec("T_{aq}", "s", "prefill time of prompts ahead at the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<prompts_ahead_share, T> meet,
             in<prompts_ahead_time, T> ahead,
@@ -305,11 +291,8 @@ namespace roofslate::quantities
     };
     struct prompts_ahead_mean
     {
-        static constexpr Spec spec = Spec(
-            "m_{aq}",
-            "s",
-            "time that prompts ahead take, in the mean of the requests that wait no longer than the percentile",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("m_{aq}", "s", "prefill time of prompts ahead, mean below the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<prompts_ahead_share, T> meet,
             in<prompts_ahead_time, T> ahead,
@@ -323,8 +306,7 @@ namespace roofslate::quantities
     };
     struct prompts_behind_quantile
     {
-        static constexpr Spec spec =
-            Spec("T_{bb}", "s", "time that prompts behind a request's own take at the percentile", "Q6");
+        static constexpr Spec spec = Spec("T_{bb}", "s", "prefill time of later prompts at the percentile", "Q6");
         template <class T> static constexpr T formula(in<prompts_behind_time, T> behind, in<latency_quantile, T> q)
         { return behind * routine<wait_quantile>(T(1.0), q); }
     };
@@ -333,8 +315,7 @@ namespace roofslate::quantities
 
     struct slot_hold_time
     {
-        static constexpr Spec spec =
-            Spec("w", "s/sequence", "time that a request takes of a replica whose slots are all taken", "Q6");
+        static constexpr Spec spec = Spec("w", "s/sequence", "replica time per request, all slots taken", "Q6");
         template <class T> static constexpr T formula(
             in<decoded_tokens, T> D,
             in<full_decode_token_time, T> t,
@@ -346,8 +327,7 @@ namespace roofslate::quantities
     struct slot_wait
     {
         // Kingman's mean of bursts and lengths, with exponents that meet heavy traffic at load 1 and 40 queues below.
-        static constexpr Spec spec =
-            Spec("T_w", "s", "wait for a slot, of a request that waits, in the mean; inf: no end", "Q6");
+        static constexpr Spec spec = Spec("T_w", "s", "mean slot wait of waiting requests, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<slot_hold_time, T> w,
             in<prompt_work_variance, T> variance,
@@ -371,24 +351,21 @@ namespace roofslate::quantities
     struct loaded_slot_wait
     {
         static constexpr Spec spec =
-            Spec("T_{q\\lambda}", "s", "wait for a slot under load, in the mean; inf: no end", "Q6");
+            Spec("T_{q\\lambda}", "s", "mean slot wait of all requests, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(in<slot_wait_probability, T> waits, in<slot_wait, T> wait)
         { return waits * wait; }
     };
     struct loaded_request_throughput
     {
-        static constexpr Spec spec = Spec(
-            "X_\\lambda",
-            "sequence/s",
-            "requests that a replica answers in a second under load: those that arrive, or as many as it can",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("X_\\lambda", "sequence/s", "request throughput of a replica under load", "Q6");
         template <class T> static constexpr T formula(in<replica_arrival_rate, T> rate, in<service_load, T> load)
         { return rate / max(load, 1.0); }
     };
     struct max_arrival_rate
     {
         static constexpr Spec spec =
-            Spec("\\Lambda_{max}", "sequence/s", "arrivals at which the load of the replicas is 1", "Q6");
+            Spec("\\Lambda_{max}", "sequence/s", "maximum arrival rate, all replicas at load 1", "Q6");
         template <class T> static constexpr T formula(
             in<arrival_rate, T> rate,
             in<service_load, T> load,
@@ -398,7 +375,7 @@ namespace roofslate::quantities
     };
     struct replicas_for_load
     {
-        static constexpr Spec spec = Spec("n_R", "1", "least replicas whose load is below 1", "Q13");
+        static constexpr Spec spec = Spec("n_R", "1", "minimum replicas for a load below 1", "Q13");
         template <class T> static constexpr T formula(
             in<replicas, T> R,
             in<slot_load, T> work,
@@ -411,13 +388,8 @@ namespace roofslate::quantities
     struct exposed_kv_transfer_time;
     struct fixed_first_token_time
     {
-        static constexpr Spec spec = Spec(
-            "T_{10}",
-            "s",
-            "time to the first token that every request takes, in the mean: overhead, its own prompt, its cache, the "
-            "passes "
-            "in which the engine takes it in",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{10}", "s", "mean time to first token (TTFT), waiting and other prompts excluded", "Q6");
         template <class T> static constexpr T formula(
             in<request_overhead, T> t_r,
             in<own_prompt_time, T> own,
@@ -428,19 +400,14 @@ namespace roofslate::quantities
             in<receive_interval, T> n_r,
             in<current_step_time, T> t)
         {
-            const T passes = max(n_w - 0.5, 0.0) + (n_r - 1.0) / 2.0; // the rest of the one under way stands apart
+            const T passes = max(n_w - 0.5, 0.0) + (n_r - 1.0) / 2.0; // the remaining running step is a separate term
             return t_r + own + (step + beside(T_x, T_l)) + spend(passes, t);
         }
     };
     struct loaded_first_token_time
     {
-        static constexpr Spec spec = Spec(
-            "T_{1\\lambda}",
-            "s",
-            "time to the first token under load once there is a slot, in the mean: rest of the step, prompts ahead, "
-            "its "
-            "own, those behind it, the transfer of its cache",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{1\\lambda}", "s", "mean time to first token (TTFT) under load, slot wait excluded", "Q6");
         template <class T> static constexpr T formula(
             in<busy_share, T> busy,
             in<current_step_time, T> t,
@@ -457,11 +424,8 @@ namespace roofslate::quantities
     };
     struct own_prompt_time_spread
     {
-        static constexpr Spec spec = Spec(
-            "T_{iq} - T_i",
-            "s",
-            "time that a request's own prompt and first token take at the percentile, less their mean",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{iq} - T_i", "s", "prefill and first-token time, percentile minus mean", "Q6");
         template <class T> static constexpr T formula(
             in<own_prompt_time_quantile, T> own_q,
             in<own_prompt_time, T> own,
@@ -470,11 +434,8 @@ namespace roofslate::quantities
     };
     struct time_to_first_token_quantile
     {
-        static constexpr Spec spec = Spec(
-            "T_{fq}",
-            "s",
-            "time to the first token that a share latency_quantile of the requests does not exceed; inf: no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{fq}", "s", "time to first token (TTFT) at the percentile, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<rest_of_step_quantile, T> rest,
@@ -506,11 +467,8 @@ namespace roofslate::quantities
 
     struct prompt_token_delay
     {
-        static constexpr Spec spec = Spec(
-            "E_p/D",
-            "s*sequence/token",
-            "time that prompts behind a request's own add to each token of a mean answer",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("E_p/D", "s*sequence/token", "mean delay per output token from prompts queued behind", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_delay, T> delay,
             in<decoded_tokens, T> D,
@@ -519,11 +477,8 @@ namespace roofslate::quantities
     };
     struct token_time_excess
     {
-        static constexpr Spec spec = Spec(
-            "m_o",
-            "s*sequence/token",
-            "time that others add between two tokens of an answer, in the mean, prompts behind its own left out",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("m_o", "s*sequence/token", "mean TPOT added by other requests, prompts queued behind excluded", "Q6");
         template <class T> static constexpr T formula(
             in<loaded_time_per_output_token, T> t,
             in<prompt_token_delay, T> delay,
@@ -535,7 +490,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "v_b",
             "s*s*sequence*sequence/token/token",
-            "variance of the time between tokens that the number of running sequences brings, at one moment",
+            "instantaneous TPOT variance from running sequences",
             "Q6");
         template <class T> static constexpr T formula(
             in<decode_step_slope, T> b,
@@ -551,7 +506,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "v_p",
             "s*s*sequence*sequence/token/token",
-            "variance of the time per token of a mean answer that the prompts of others bring",
+            "TPOT variance from other prompts, mean output length",
             "Q6");
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
@@ -577,7 +532,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "v_j",
             "s*s*sequence*sequence/token/token",
-            "variance that running sequences bring at one moment, and what they have in common with prompts",
+            "TPOT variance from running sequences, plus prompt covariance",
             "Q6");
         template <class T> static constexpr T formula(
             in<token_time_batch_variance, T> v_b,
@@ -585,21 +540,16 @@ namespace roofslate::quantities
             in<token_time_floor, T> least,
             in<decode_odds, T> r)
         {
-            const T hardly = 1e-36 * (least * least) * (least * least); // where one has no variance
+            const T hardly = 1e-36 * (least * least) * (least * least); // if one has no variance
             return v_b + sqrt(v_b * v_p * ((1.0 - r) * 2.0 / 3.0) + hardly);
         }
     };
     struct time_per_output_token_target
     {
         static constexpr Spec spec =
-            Spec(
-                "\\hat T_o",
-                "s*sequence/token",
-                "time between tokens that is promised: a bound on the mean of an answer",
-                "Q6")
-                .positive();
+            Spec("\\hat T_o", "s*sequence/token", "target time per output token (TPOT), SLO", "Q6").positive();
     };
-    // Of the answers of one length, over the mean length: the share that is quick enough.
+    // Share of answers within the target among answers of one length, given relative to the mean length.
     template <class T> constexpr T quick_share(
         const T& x,
         const T& length,
@@ -615,15 +565,10 @@ namespace roofslate::quantities
     }
     struct quick_answer_share
     {
-        // A request sees the others through a window as long as its answer; seven lengths stand in for all (Gauss and
+        // A request sees the others through a window as long as its answer; seven lengths represent all (Gauss and
         // Hermite).
         static constexpr Spec spec =
-            Spec(
-                "f_o",
-                "1",
-                "share of the answers whose time per output token keeps time_per_output_token_target",
-                "Q6")
-                .range(0, 1);
+            Spec("f_o", "1", "fraction of requests within the TPOT target (SLO attainment)", "Q6").range(0, 1);
         template <class T> static constexpr T formula(
             in<time_per_output_token_target, T> target,
             in<token_time_floor, T> least,
@@ -653,11 +598,8 @@ namespace roofslate::quantities
     { return routine<normal_quantile>(min(max(share, 1e-12), 1.0 - 1e-12)); }
     struct token_time_guess
     {
-        static constexpr Spec spec = Spec(
-            "T_{o0}",
-            "s*sequence/token",
-            "percentile of the time per output token by its mean and variance alone",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{o0}", "s*sequence/token", "TPOT percentile, first estimate from mean and variance", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<token_time_floor, T> least,
@@ -676,14 +618,13 @@ namespace roofslate::quantities
     struct guessed_quick_share
     {
         static constexpr Spec spec =
-            Spec("f_{o0}", "1", "share of the answers that are as quick as the guess", "Q6")
+            Spec("f_{o0}", "1", "fraction of requests within the first TPOT estimate", "Q6")
                 .value_of<quick_answer_share>()
                 .where<time_per_output_token_target, token_time_guess>();
     };
     struct second_token_time_guess
     {
-        static constexpr Spec spec =
-            Spec("T_{o1}", "s*sequence/token", "percentile of the time per output token, guessed again", "Q6");
+        static constexpr Spec spec = Spec("T_{o1}", "s*sequence/token", "TPOT percentile, second estimate", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<token_time_floor, T> least,
@@ -703,11 +644,11 @@ namespace roofslate::quantities
     struct second_quick_share
     {
         static constexpr Spec spec =
-            Spec("f_{o1}", "1", "share of the answers that are as quick as the second guess", "Q6")
+            Spec("f_{o1}", "1", "fraction of requests within the second TPOT estimate", "Q6")
                 .value_of<quick_answer_share>()
                 .where<time_per_output_token_target, second_token_time_guess>();
     };
-    // Through two guesses, over the floor, with their shares.
+    // Line through two guesses above the floor, with their shares.
     template <class T> constexpr T through(
         in<latency_quantile, T> q,
         const T& first,
@@ -722,8 +663,7 @@ namespace roofslate::quantities
     }
     struct third_token_time_guess
     {
-        static constexpr Spec spec =
-            Spec("T_{o2}", "s*sequence/token", "percentile of the time per output token, guessed a third time", "Q6");
+        static constexpr Spec spec = Spec("T_{o2}", "s*sequence/token", "TPOT percentile, third estimate", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<token_time_floor, T> least,
@@ -736,7 +676,7 @@ namespace roofslate::quantities
     struct third_quick_share
     {
         static constexpr Spec spec =
-            Spec("f_{o2}", "1", "share of the answers that are as quick as the third guess", "Q6")
+            Spec("f_{o2}", "1", "fraction of requests within the third TPOT estimate", "Q6")
                 .value_of<quick_answer_share>()
                 .where<time_per_output_token_target, third_token_time_guess>();
     };
@@ -744,12 +684,8 @@ namespace roofslate::quantities
     {
         // With all slots taken, a prompt is read where an answer ends: their number varies as the lengths of answers
         // do.
-        static constexpr Spec spec = Spec(
-            "T_{Nq}",
-            "s*sequence/token",
-            "percentile of the time per output token of an answer of median length that meets all slots taken all "
-            "along",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{Nq}", "s*sequence/token", "TPOT percentile with all slots taken, median output length", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<token_time_floor, T> least,
@@ -770,11 +706,8 @@ namespace roofslate::quantities
     struct calm_gap_quantile
     {
         // Of a token, the others that run are distributed as all are of a moment.
-        static constexpr Spec spec = Spec(
-            "T_{cq}",
-            "s*sequence/token",
-            "percentile of the gap between two tokens, prompts of others left out; inf: no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{cq}", "s*sequence/token", "inter-token latency (ITL) percentile, other prompts excluded", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<token_time_floor, T> least,
@@ -792,11 +725,8 @@ namespace roofslate::quantities
     };
     struct prompt_gap_limit
     {
-        static constexpr Spec spec = Spec(
-            "m_C",
-            "s",
-            "time that the prompts of a step take at most: its room for tokens is full; inf: no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("m_C", "s", "maximum prefill time per step (token budget), inf if unlimited", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -815,8 +745,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "T_{oq}",
             "s*sequence/token",
-            "mean time between the tokens of an answer that a share latency_quantile of the answers does not exceed; "
-            "inf: no end",
+            "time per output token (TPOT) at the percentile, inf if overloaded",
             "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
@@ -842,7 +771,7 @@ namespace roofslate::quantities
     {
         // Arrivals in bursts fall into fewer steps: the chance of none in a time that is exponential, put right for
         // Poisson arrivals in a time that is not. In chunks, a step that reads prompts lasts longer and meets more.
-        static constexpr Spec spec = Spec("f_p", "1", "share of the steps in which prompts are read", "Q6");
+        static constexpr Spec spec = Spec("f_p", "1", "fraction of steps with prefill", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -860,16 +789,14 @@ namespace roofslate::quantities
     };
     struct prompt_step_work
     {
-        static constexpr Spec spec =
-            Spec("m_p", "s", "time that prompts take between two decoding steps, in the mean", "Q6");
+        static constexpr Spec spec = Spec("m_p", "s", "mean prefill time between two decode steps", "Q6");
         template <class T> static constexpr T formula(in<prompt_time_share, T> u, in<current_step_time, T> t)
         { return u * t / max(1.0 - u, 0.001); }
     };
     struct prompt_gap_work
     {
-        // Running sequences meet more than a step does: those behind their own, those of their burst.
-        static constexpr Spec spec =
-            Spec("w_g", "s", "time that prompts take in a gap between tokens, in the mean", "Q6");
+        // Running sequences meet more prompts than a step: prompts behind their own and prompts of their burst.
+        static constexpr Spec spec = Spec("w_g", "s", "mean prefill time in an inter-token gap", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_step_work, T> work,
             in<prompt_token_delay, T> delay,
@@ -878,8 +805,7 @@ namespace roofslate::quantities
     };
     struct prompt_gap_share
     {
-        static constexpr Spec spec =
-            Spec("f_g", "1", "share of the gaps between tokens in which prompts of others are read", "Q6");
+        static constexpr Spec spec = Spec("f_g", "1", "fraction of inter-token gaps with prefill", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_step_share, T> share,
             in<prompt_step_work, T> work,
@@ -888,20 +814,16 @@ namespace roofslate::quantities
     };
     struct prompt_gap_mean
     {
-        static constexpr Spec spec =
-            Spec("m_g", "s", "time that prompts take in a gap that has some, in the mean", "Q6");
+        static constexpr Spec spec = Spec("m_g", "s", "mean prefill time in an inter-token gap with prefill", "Q6");
         template <class T> static constexpr T formula(in<prompt_gap_share, T> share, in<prompt_gap_work, T> met)
         { return select(share > 0.0, met / max(share, 1e-12), 0.0 * met); }
     };
     struct prompt_gap_spread
     {
-        // Prompts first: a busy period that starts with the arrivals of a step. In chunks: generations, each of what
-        // came in the step before.
-        static constexpr Spec spec = Spec(
-            "s_g^2",
-            "1",
-            "variance of the logarithm of the time that prompts take in a gap that has some (lognormal)",
-            "Q6");
+        // Prompts first: a busy period that starts with the arrivals of a step. In chunks: generations, each with the
+        // arrivals of the step before.
+        static constexpr Spec spec =
+            Spec("s_g^2", "1", "log-variance of prefill time in a gap with prefill, lognormal", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
             in<prompt_time_share, T> u,
@@ -925,15 +847,15 @@ namespace roofslate::quantities
             return log(max(select(mean > 0.0 * t, square / all, T(1.0)), 1.0 + 1e-6));
         }
     };
-    // Of prompts whose time in a gap is lognormal: full steps to expect after one with more than x; the sum over whole
-    // steps, from the second on as an integral.
+    // Expected full steps after one with more than x, if the time of prompts in a gap is lognormal: a sum of whole
+    // steps, an integral for the second and later ones.
     template <class T> constexpr T full_steps_of(const T& x, const T& mean, const T& spread, const T& most)
     {
         const T s = sqrt(spread), half = x + 1.5 * most, d = (log(mean / half) - spread / 2.0) / s;
         const T later = mean / most * routine<normal_share>(d + s) - half / most * routine<normal_share>(d);
         return routine<normal_share>((log(mean / (x + most)) - spread / 2.0) / s) + max(later, 0.0);
     }
-    // Time of prompts in a gap at the percentile, where a share of the gaps is full for prompts that take longer.
+    // Time of prompts in a gap at the percentile, if a share of the gaps is full for prompts that take longer.
     template <class T> constexpr T gap_of(
         in<latency_quantile, T> q,
         in<prompt_gap_share, T> share,
@@ -961,11 +883,8 @@ namespace roofslate::quantities
     }
     struct prompt_gap_guess
     {
-        static constexpr Spec spec = Spec(
-            "w_{g0}",
-            "s",
-            "time that prompts take in a gap at the percentile, by the share of the steps that are full",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("w_{g0}", "s", "prefill time in a gap at the percentile, first estimate", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<prompt_policy, T> policy,
@@ -981,11 +900,8 @@ namespace roofslate::quantities
     };
     struct full_gap_share
     {
-        static constexpr Spec spec = Spec(
-            "f_C",
-            "1",
-            "share of the gaps between tokens whose step is full, for prompts that take longer than the guess",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("f_C", "1", "fraction of gaps with a full step and prefill above the estimate", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
             in<prompt_gap_guess, T> guess,
@@ -998,7 +914,7 @@ namespace roofslate::quantities
     };
     struct prompt_gap_quantile
     {
-        static constexpr Spec spec = Spec("w_{gq}", "s", "time that prompts take in a gap at the percentile", "Q6");
+        static constexpr Spec spec = Spec("w_{gq}", "s", "prefill time in a gap at the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<prompt_gap_share, T> share,
@@ -1011,11 +927,8 @@ namespace roofslate::quantities
     struct inter_token_latency_quantile
     {
         // Gaps, not means of answers: with prompts a high percentile is a step that reads one.
-        static constexpr Spec spec = Spec(
-            "T_{gq}",
-            "s*sequence/token",
-            "gap between two tokens that a share latency_quantile of all gaps does not exceed; inf: no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{gq}", "s*sequence/token", "inter-token latency (ITL) at the percentile, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<token_time_floor, T> least,
@@ -1042,11 +955,8 @@ namespace roofslate::quantities
     {
         // The first token, and the answer whose length is at the percentile: their distances from the mean add as of
         // independent parts.
-        static constexpr Spec spec = Spec(
-            "T_{rq}",
-            "s",
-            "time from a request to the end of its answer that a share latency_quantile does not exceed; inf: no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{rq}", "s", "end-to-end request latency at the percentile, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<request_latency, T> mean,
@@ -1070,148 +980,112 @@ namespace roofslate::quantities
     struct time_to_first_token_p50
     {
         static constexpr Spec spec =
-            Spec("T_{f50}", "s", "time to the first token that half of the requests do not exceed", "Q6")
+            Spec("T_{f50}", "s", "time to first token (TTFT), median", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.5);
     };
     struct time_to_first_token_p90
     {
         static constexpr Spec spec =
-            Spec("T_{f90}", "s", "time to the first token that nine in ten of the requests do not exceed", "Q6")
+            Spec("T_{f90}", "s", "time to first token (TTFT), 90th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.9);
     };
     struct time_to_first_token_p95
     {
         static constexpr Spec spec =
-            Spec("T_{f95}", "s", "time to the first token that 95 % of the requests do not exceed", "Q6")
+            Spec("T_{f95}", "s", "time to first token (TTFT), 95th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.95);
     };
     struct time_to_first_token_p99
     {
         static constexpr Spec spec =
-            Spec("T_{f99}", "s", "time to the first token that 99 % of the requests do not exceed", "Q6")
+            Spec("T_{f99}", "s", "time to first token (TTFT), 99th percentile", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.99);
     };
     struct time_per_output_token_p50
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{o50}",
-                "s*sequence/token",
-                "mean time between the tokens of an answer that half of the answers do not exceed",
-                "Q6")
+            Spec("T_{o50}", "s*sequence/token", "time per output token (TPOT) of a request, median", "Q6")
                 .value_of<time_per_output_token_quantile>()
                 .where<latency_quantile>(0.5);
     };
     struct time_per_output_token_p90
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{o90}",
-                "s*sequence/token",
-                "mean time between the tokens of an answer that nine in ten of the answers do not exceed",
-                "Q6")
+            Spec("T_{o90}", "s*sequence/token", "time per output token (TPOT) of a request, 90th percentile", "Q6")
                 .value_of<time_per_output_token_quantile>()
                 .where<latency_quantile>(0.9);
     };
     struct time_per_output_token_p95
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{o95}",
-                "s*sequence/token",
-                "mean time between the tokens of an answer that 95 % of the answers do not exceed",
-                "Q6")
+            Spec("T_{o95}", "s*sequence/token", "time per output token (TPOT) of a request, 95th percentile", "Q6")
                 .value_of<time_per_output_token_quantile>()
                 .where<latency_quantile>(0.95);
     };
     struct time_per_output_token_p99
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{o99}",
-                "s*sequence/token",
-                "mean time between the tokens of an answer that 99 % of the answers do not exceed",
-                "Q6")
+            Spec("T_{o99}", "s*sequence/token", "time per output token (TPOT) of a request, 99th percentile", "Q6")
                 .value_of<time_per_output_token_quantile>()
                 .where<latency_quantile>(0.99);
     };
     struct inter_token_latency_p50
     {
         static constexpr Spec spec =
-            Spec("T_{g50}", "s*sequence/token", "gap between two tokens that half of the gaps do not exceed", "Q6")
+            Spec("T_{g50}", "s*sequence/token", "inter-token latency (ITL), median", "Q6")
                 .value_of<inter_token_latency_quantile>()
                 .where<latency_quantile>(0.5);
     };
     struct inter_token_latency_p90
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{g90}",
-                "s*sequence/token",
-                "gap between two tokens that nine in ten of the gaps do not exceed",
-                "Q6")
+            Spec("T_{g90}", "s*sequence/token", "inter-token latency (ITL), 90th percentile", "Q6")
                 .value_of<inter_token_latency_quantile>()
                 .where<latency_quantile>(0.9);
     };
     struct inter_token_latency_p95
     {
         static constexpr Spec spec =
-            Spec("T_{g95}", "s*sequence/token", "gap between two tokens that 95 % of the gaps do not exceed", "Q6")
+            Spec("T_{g95}", "s*sequence/token", "inter-token latency (ITL), 95th percentile", "Q6")
                 .value_of<inter_token_latency_quantile>()
                 .where<latency_quantile>(0.95);
     };
     struct inter_token_latency_p99
     {
         static constexpr Spec spec =
-            Spec("T_{g99}", "s*sequence/token", "gap between two tokens that 99 % of the gaps do not exceed", "Q6")
+            Spec("T_{g99}", "s*sequence/token", "inter-token latency (ITL), 99th percentile", "Q6")
                 .value_of<inter_token_latency_quantile>()
                 .where<latency_quantile>(0.99);
     };
     struct request_latency_p50
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{r50}",
-                "s",
-                "time from a request to the end of its answer that half of the requests do not exceed",
-                "Q6")
+            Spec("T_{r50}", "s", "end-to-end request latency, median", "Q6")
                 .value_of<request_latency_quantile>()
                 .where<latency_quantile>(0.5);
     };
     struct request_latency_p90
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{r90}",
-                "s",
-                "time from a request to the end of its answer that nine in ten of the requests do not exceed",
-                "Q6")
+            Spec("T_{r90}", "s", "end-to-end request latency, 90th percentile", "Q6")
                 .value_of<request_latency_quantile>()
                 .where<latency_quantile>(0.9);
     };
     struct request_latency_p95
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{r95}",
-                "s",
-                "time from a request to the end of its answer that 95 % of the requests do not exceed",
-                "Q6")
+            Spec("T_{r95}", "s", "end-to-end request latency, 95th percentile", "Q6")
                 .value_of<request_latency_quantile>()
                 .where<latency_quantile>(0.95);
     };
     struct request_latency_p99
     {
         static constexpr Spec spec =
-            Spec(
-                "T_{r99}",
-                "s",
-                "time from a request to the end of its answer that 99 % of the requests do not exceed",
-                "Q6")
+            Spec("T_{r99}", "s", "end-to-end request latency, 99th percentile", "Q6")
                 .value_of<request_latency_quantile>()
                 .where<latency_quantile>(0.99);
     };

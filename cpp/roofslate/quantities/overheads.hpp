@@ -1,5 +1,5 @@
-// What a real machine adds to a pass: kernels that take a while to start, links, activations, scheduling. Ideal
-// constants take each term away.
+// Overheads of a real machine in a pass: kernel launches, links, activations, scheduling. Ideal constants remove each
+// term.
 #pragma once
 #include "roofslate/quantities/exchange.hpp"
 
@@ -10,8 +10,7 @@ namespace roofslate::quantities
     struct kernels_per_pass
     {
         // Counted on the kernels of a layer in serving engines: ten with grouped heads and one feed-forward layer.
-        static constexpr Spec spec =
-            Spec("n_K", "1", "kernels that run one after the other in a pass, products in bf16", "counted");
+        static constexpr Spec spec = Spec("n_K", "1", "sequential kernels per pass, BF16 products", "counted");
         template <class T> static constexpr T formula(
             in<layers, T> n,
             in<kv_latent_size, T> d_c,
@@ -27,7 +26,7 @@ namespace roofslate::quantities
     struct reference_kernel_time
     {
         static constexpr Spec spec =
-            Spec("\\tau_{K0}", "s", "fixed time of a kernel, on a chip of the reference's arithmetic", "calibration")
+            Spec("\\tau_{K0}", "s", "fixed time per kernel on the reference chip", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
@@ -35,30 +34,21 @@ namespace roofslate::quantities
     struct reference_peak_flops
     {
         static constexpr Spec spec =
-            Spec(
-                "F_0",
-                "FLOP/s/chip",
-                "dense bf16 peak of the chip that the time of a kernel is stated for",
-                "definition")
+            Spec("F_0", "FLOP/s/chip", "peak dense BF16 compute of the reference chip for kernel time", "definition")
                 .positive()
                 .by_default(1e15);
     };
     struct kernel_time_exponent
     {
         static constexpr Spec spec =
-            Spec(
-                "\\gamma_K",
-                "1",
-                "how the time of a small kernel falls with the arithmetic of the chip: 0, not at all; 1, as its "
-                "arithmetic",
-                "calibration")
+            Spec("\\gamma_K", "1", "exponent of kernel time in inverse peak compute (0 to 1)", "calibration")
                 .range(0, 1)
                 .by_default(0);
     };
     struct kernel_time
     {
         // With measured kernels the chip's table says it; a reference time is further time.
-        static constexpr Spec spec = Spec("\\tau_K", "s", "fixed time of a kernel", "calibration");
+        static constexpr Spec spec = Spec("\\tau_K", "s", "fixed time per kernel", "calibration");
         template <class T> static constexpr T formula(
             in<reference_kernel_time, T> t,
             in<reference_peak_flops, T> F_0,
@@ -72,14 +62,10 @@ namespace roofslate::quantities
     };
     struct kernel_overhead
     {
-        // Where products outside of the routed experts run in a narrower format, a kernel before each of a layer's four
+        // If products outside the routed experts run in a narrower format, a kernel before each of a layer's four
         // (queries with keys and values, output, up, down) quantizes its activations.
-        static constexpr Spec spec = Spec(
-            "t_K",
-            "s",
-            "time that the kernels of a pass take whatever their work, with those that quantize activations for "
-            "products quicker than bf16",
-            "calibration");
+        static constexpr Spec spec =
+            Spec("t_K", "s", "fixed kernel time of a pass, activation quantization included", "calibration");
         template <class T> static constexpr T formula(
             in<kernels_per_pass, T> n,
             in<kernel_time, T> t,
@@ -94,22 +80,18 @@ namespace roofslate::quantities
     struct collective_step_latency
     {
         static constexpr Spec spec =
-            Spec("\\lambda_s", "s", "latency of a collective each time that the chips it joins double", "calibration")
+            Spec("\\lambda_s", "s", "collective latency per doubling of chips", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
     };
-    // Time of an all-reduce among n chips over that among eight; none for one.
+    // Ratio of all-reduce time among n chips to eight chips; 0 for one chip.
     template <class T> constexpr T growth_from_eight(const T& n, in<all_reduce_exponent, T> g)
     { return select(n > T(1.0), pow(n / 8.0, g), T(0.0)); }
     struct collective_latency
     {
-        static constexpr Spec spec = Spec(
-            "t_\\lambda",
-            "s",
-            "latency of all collectives of a pass: after attention, among its chips; after the feed-forward layer, "
-            "among all; and from stage to stage",
-            "R3.8");
+        static constexpr Spec spec =
+            Spec("t_\\lambda", "s", "collective latency of a pass, all layers and stages", "R3.8");
         template <class T> static constexpr T formula(
             in<collective_step_latency, T> l,
             in<layers, T> n,
@@ -129,11 +111,7 @@ namespace roofslate::quantities
     struct collective_bytes_per_element
     {
         static constexpr Spec spec =
-            Spec(
-                "w_u",
-                "byte/token/chip",
-                "bytes of a token's element that a chip adds up with those of others: bf16",
-                "definition")
+            Spec("w_u", "byte/token/chip", "bytes per activation element in collectives", "definition")
                 .positive()
                 .by_default(2);
     };
@@ -150,12 +128,8 @@ namespace roofslate::quantities
     }
     struct attention_link_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{ua}",
-            "s/token",
-            "time on the links to add up what the chips that attend for a token have, in all layers, its share of the "
-            "groups' time",
-            "R3.8");
+        static constexpr Spec spec =
+            Spec("t_{ua}", "s/token", "attention all-reduce time per token, all layers", "R3.8");
         template <class T>
         static constexpr T formula(
             in<layers, T> n,
@@ -171,13 +145,10 @@ namespace roofslate::quantities
     };
     struct feed_forward_link_time
     {
-        // Where the groups attend apart, copies to the experts alone may be fewer bytes than all tokens to all chips.
-        static constexpr Spec spec = Spec(
-            "t_{ue}",
-            "s/token",
-            "time on the links to add up what all chips of a stage have after the feed-forward layer, or to exchange "
-            "tokens with experts where that is quicker",
-            "R3.8");
+        // If groups attend separately, sending tokens only to their experts may move fewer bytes than all tokens to all
+        // chips.
+        static constexpr Spec spec =
+            Spec("t_{ue}", "s/token", "feed-forward collective time per token (all-reduce or all-to-all)", "R3.8");
         template <class T>
         static constexpr T formula(
             in<layers, T> n,
@@ -199,7 +170,7 @@ namespace roofslate::quantities
     struct hop_bandwidth
     {
         static constexpr Spec spec =
-            Spec("u_1", "byte/s/chip", "link bandwidth of a chip to the next stage or group of chips", "R3.8");
+            Spec("u_1", "byte/s/chip", "link bandwidth per chip to the next stage or group", "R3.8");
         template <class T> static constexpr T formula(
             in<chips, T> G,
             in<scale_up_domain, T> G_u,
@@ -210,11 +181,8 @@ namespace roofslate::quantities
     };
     struct link_time_per_token
     {
-        static constexpr Spec spec = Spec(
-            "t_u/\\mathrm{token}",
-            "s/token",
-            "time that a token's collectives in all layers take on the links",
-            "R3.8");
+        static constexpr Spec spec =
+            Spec("t_u/\\mathrm{token}", "s/token", "collective time per token, all layers and stage hops", "R3.8");
         template <class T> static constexpr T formula(
             in<attention_link_time, T> t_a,
             in<feed_forward_link_time, T> t_e,
@@ -232,13 +200,7 @@ namespace roofslate::quantities
     struct communication
     {
         static constexpr Spec spec =
-            Spec(
-                "o_u",
-                "1",
-                "time on the links: free, none; exposed, beside nothing; overlapped, one half of a batch beside the "
-                "work "
-                "of the other",
-                "Q13")
+            Spec("o_u", "1", "communication model (free, exposed, overlapped half-batches)", "Q13")
                 .one_of("free", "exposed", "overlapped")
                 .by_default(0);
     };
@@ -248,19 +210,12 @@ namespace roofslate::quantities
     struct activation_bytes_per_element
     {
         static constexpr Spec spec =
-            Spec("w_x", "byte/token", "bytes of a token's element of the residual stream", "R7.3")
-                .positive()
-                .by_default(2);
+            Spec("w_x", "byte/token", "bytes per residual-stream element", "R7.3").positive().by_default(2);
     };
     struct activation_transfers
     {
         static constexpr Spec spec =
-            Spec(
-                "c_a",
-                "1",
-                "times that the residual stream of a token goes through memory between kernels, in every layer, and "
-                "for every routed expert that it visits unless expert_activation_transfers says otherwise",
-                "calibration")
+            Spec("c_a", "1", "residual-stream transfers through HBM per layer (and routed expert)", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
@@ -268,21 +223,14 @@ namespace roofslate::quantities
     struct expert_activation_transfers
     {
         static constexpr Spec spec =
-            Spec(
-                "c_k",
-                "1",
-                "times that the residual stream of a token goes through memory for a routed expert that it visits",
-                "calibration")
+            Spec("c_k", "1", "residual-stream transfers through HBM per routed expert", "calibration")
                 .range(0)
                 .otherwise<activation_transfers>();
     };
     struct activation_time_per_token
     {
-        static constexpr Spec spec = Spec(
-            "t_a/\\mathrm{token}",
-            "s/token",
-            "time to move a token's activations through memory between the kernels of all layers",
-            "calibration");
+        static constexpr Spec spec =
+            Spec("t_a/\\mathrm{token}", "s/token", "activation transfer time per token, all layers", "calibration");
         template <class T> static constexpr T formula(
             in<activation_transfers, T> c,
             in<expert_activation_transfers, T> c_k,
@@ -300,11 +248,7 @@ namespace roofslate::quantities
     struct sequence_time
     {
         static constexpr Spec spec =
-            Spec(
-                "\\tau_s",
-                "s/sequence",
-                "time that a group of chips takes in a pass to schedule and sample for one sequence",
-                "calibration")
+            Spec("\\tau_s", "s/sequence", "scheduling and sampling time per sequence and pass", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);

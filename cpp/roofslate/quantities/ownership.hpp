@@ -10,20 +10,21 @@ namespace roofslate::quantities
     struct operating_cost_share
     {
         static constexpr Spec spec =
-            Spec("o", "1/s", "cost of staff and maintenance per purchase price and time", "definition")
+            Spec("o", "1/s", "operating cost (staff, maintenance) per purchase price and time", "definition")
                 .range(0, 1e-6)
                 .by_default(0);
     };
     struct colocation_price
     {
         static constexpr Spec spec =
-            Spec("p_w", "USD/J", "rent of data center space and cooling per rated power and time", "definition")
+            Spec("p_w", "USD/J", "colocation price (space, cooling) per rated power and time", "definition")
                 .range(0)
                 .by_default(0);
     };
     struct chip_capital_cost_rate
     {
-        static constexpr Spec spec = Spec("a k_c/T_K", "USD/s/chip", "annuity of the capital in a chip", "definition");
+        static constexpr Spec spec =
+            Spec("a k_c/T_K", "USD/s/chip", "capital cost of an owned chip per time (annuity)", "definition");
         template <class T> static constexpr T formula(
             in<chip_capital, T> k,
             in<depreciation_time, T> T_K,
@@ -33,14 +34,14 @@ namespace roofslate::quantities
     struct chip_space_cost_rate
     {
         static constexpr Spec spec =
-            Spec("p_w w", "USD/s/chip", "rent of data center space and cooling for a chip", "definition");
+            Spec("p_w w", "USD/s/chip", "colocation cost of an owned chip per time", "definition");
         template <class T> static constexpr T formula(in<system_power, T> w, in<colocation_price, T> p)
         { return w * p; }
     };
     struct chip_fixed_cost_rate
     {
         static constexpr Spec spec =
-            Spec("p_F", "USD/s/chip", "cost of an owned chip without electricity, used or not", "definition");
+            Spec("p_F", "USD/s/chip", "fixed cost of an owned chip per time, electricity excluded", "definition");
         template <class T> static constexpr T formula(
             in<chip_capital_cost_rate, T> capital,
             in<chip_capital, T> k,
@@ -51,7 +52,7 @@ namespace roofslate::quantities
     struct chip_electricity_cost_rate
     {
         static constexpr Spec spec =
-            Spec("p_E", "USD/s/chip", "electricity cost per chip in use, with its share of the site", "definition");
+            Spec("p_E", "USD/s/chip", "electricity cost of a chip per time in use, PUE included", "definition");
         template <class T> static constexpr T formula(
             in<system_power, T> w,
             in<power_usage_effectiveness, T> pue,
@@ -61,7 +62,8 @@ namespace roofslate::quantities
     };
     struct owned_chip_price
     {
-        static constexpr Spec spec = Spec("p_K", "USD/s/chip", "price of an owned chip per time in use", "definition");
+        static constexpr Spec spec =
+            Spec("p_K", "USD/s/chip", "total cost of ownership (TCO) per chip and time in use", "definition");
         template <class T> static constexpr T formula(
             in<chip_fixed_cost_rate, T> fixed,
             in<chip_utilization, T> u,
@@ -72,7 +74,7 @@ namespace roofslate::quantities
     struct facility_cost_share
     {
         static constexpr Spec spec =
-            Spec("f_w", "1", "space and electricity relative to the price of an owned chip", "definition");
+            Spec("f_w", "1", "fraction of owned-chip cost for colocation and electricity", "definition");
         template <class T> static constexpr T formula(
             in<chip_space_cost_rate, T> space,
             in<chip_utilization, T> u,
@@ -87,7 +89,7 @@ namespace roofslate::quantities
     struct chip_rent
     {
         static constexpr Spec spec =
-            Spec("p_R", "USD/s/chip", "rent of a chip, paid for the time in use", "definition").positive();
+            Spec("p_R", "USD/s/chip", "rental price per chip and time in use", "definition").positive();
     };
     struct rent_break_even_utilization
     {
@@ -109,13 +111,13 @@ namespace roofslate::quantities
     struct full_use_cost_per_request
     {
         static constexpr Spec spec =
-            Spec("c_{R1}", "USD/sequence", "cost of a request on chips that always have this load", "R1.5");
+            Spec("c_{R1}", "USD/sequence", "cost per request at a constant load (load factor 1)", "R1.5");
         template <class T> static constexpr T formula(in<cost_per_request, T> c, in<load_factor, T> share)
         { return c * share; }
     };
     struct replica_time_per_request
     {
-        static constexpr Spec spec = Spec("t_R", "s/sequence", "time of a replica per request at this load", "R1.5");
+        static constexpr Spec spec = Spec("t_R", "s/sequence", "replica time per request at a constant load", "R1.5");
         template <class T> static constexpr T formula(in<full_use_cost_per_request, T> c, in<replica_price, T> p)
         { return c / p; }
     };
@@ -129,11 +131,11 @@ namespace roofslate::quantities
     struct monthly_demand
     {
         static constexpr Spec spec =
-            Spec("D_u", "token", "monthly demand, prompt and answer tokens", "definition").positive();
+            Spec("D_u", "token", "monthly demand, input plus output tokens", "definition").positive();
     };
     struct monthly_requests
     {
-        static constexpr Spec spec = Spec("n_u", "sequence", "requests of a month", "definition");
+        static constexpr Spec spec = Spec("n_u", "sequence", "requests per month", "definition");
         template <class T> static constexpr T formula(
             in<monthly_demand, T> D,
             in<input_tokens, T> I,
@@ -143,7 +145,7 @@ namespace roofslate::quantities
     struct replica_monthly_tokens
     {
         static constexpr Spec spec =
-            Spec("D_G", "token", "monthly capacity of a replica, prompt and answer tokens", "definition");
+            Spec("D_G", "token", "monthly capacity of a replica, input plus output tokens", "definition");
         template <class T> static constexpr T formula(
             in<input_tokens, T> I,
             in<output_tokens, T> O,
@@ -171,13 +173,13 @@ namespace roofslate::quantities
     struct hosted_cost_per_token
     {
         static constexpr Spec spec =
-            Spec("c_G", "USD/token", "cost per token of hosting the monthly demand", "definition");
+            Spec("c_G", "USD/token", "hosting cost per token at the monthly demand", "definition");
         template <class T> static constexpr T formula(in<hosted_monthly_cost, T> C, in<monthly_demand, T> D)
         { return C / D; }
     };
     struct api_monthly_cost
     {
-        static constexpr Spec spec = Spec("C_A", "USD", "list price of the monthly demand at an API", "definition");
+        static constexpr Spec spec = Spec("C_A", "USD", "monthly list price of the demand at an API", "definition");
         template <class T> static constexpr T formula(in<monthly_requests, T> n, in<request_price, T> p)
         { return n * p; }
     };

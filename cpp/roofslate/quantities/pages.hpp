@@ -9,19 +9,21 @@ namespace roofslate::quantities
     struct cache_allocation
     {
         static constexpr Spec spec =
-            Spec("\\alpha_p", "1", "memory per sequence (exact bytes, or whole pages)", "PagedAttention")
+            Spec("\\alpha_p", "1", "KV-cache allocation per sequence (exact, paged)", "PagedAttention")
                 .one_of("exact", "paged")
                 .by_default(0);
     };
     struct kv_block_size
     {
         static constexpr Spec spec =
-            Spec("b_p", "token/sequence", "tokens per block of the KV cache", "PagedAttention").range(1).by_default(16);
+            Spec("b_p", "token/sequence", "KV-cache block size, tokens per block", "PagedAttention")
+                .range(1)
+                .by_default(16);
     };
     struct kv_page_groups
     {
         static constexpr Spec spec =
-            Spec("\\gamma_p", "1", "pages of unlike layers (equal sizes with padding, or separate pools)", "vLLM")
+            Spec("\\gamma_p", "1", "pages of different layer types (equal with padding, separate pools)", "vLLM")
                 .one_of("equal", "separate")
                 .by_default(0);
     };
@@ -29,7 +31,7 @@ namespace roofslate::quantities
     struct in_flight_tokens
     {
         static constexpr Spec spec =
-            Spec("L_f", "token/sequence", "tokens reserved ahead in layers with a window (or inf)", "vLLM")
+            Spec("L_f", "token/sequence", "tokens reserved ahead in sliding-window layers", "vLLM")
                 .range(0, infinite)
                 .otherwise<prefill_chunk>();
     };
@@ -48,14 +50,14 @@ namespace roofslate::quantities
     };
     struct layer_state_bytes
     {
-        static constexpr Spec spec = Spec("s_l", "byte/sequence", "recurrent state of one layer", "vLLM").range(0);
+        static constexpr Spec spec = Spec("s_l", "byte/sequence", "recurrent state per layer", "vLLM").range(0);
         template <class T> static constexpr T formula(in<recurrent_layers, T> n_s, in<recurrent_state_bytes, T> S_0)
         { return select(n_s == T(0.0), T(0.0), S_0 / n_s); }
     };
     struct global_attention_layers;
     struct windowed_kv_layers
     {
-        static constexpr Spec spec = Spec("n_{qw}", "1", "layers with a KV cache of a window", "vLLM").range(0);
+        static constexpr Spec spec = Spec("n_{qw}", "1", "sliding-window layers with a KV cache", "vLLM").range(0);
         template <class T> static constexpr T formula(
             in<windowed_kv_share, T> share,
             in<kv_layers, T> n_q,
@@ -84,7 +86,7 @@ namespace roofslate::quantities
     }
     struct layers_per_page
     {
-        static constexpr Spec spec = Spec("n_p", "1", "layers per page, the fewest of one kind", "vLLM").positive();
+        static constexpr Spec spec = Spec("n_p", "1", "layers per page, fewest of any layer type", "vLLM").positive();
         template <class T> static constexpr T formula(
             in<kv_layers, T> n_q,
             in<windowed_kv_layers, T> n_w,
@@ -98,7 +100,7 @@ namespace roofslate::quantities
     struct global_page_padding
     {
         static constexpr Spec spec =
-            Spec("\\pi_g", "1", "reserved to used pages of layers with the whole context", "vLLM").range(1);
+            Spec("\\pi_g", "1", "ratio of reserved to used pages, global-attention layers", "vLLM").range(1);
         template <class T> static constexpr T formula(
             in<kv_page_groups, T> groups,
             in<windowed_kv_share, T> share,
@@ -111,7 +113,7 @@ namespace roofslate::quantities
     struct windowed_page_padding
     {
         static constexpr Spec spec =
-            Spec("\\pi_w", "1", "reserved to used pages of layers with a window", "vLLM").range(1);
+            Spec("\\pi_w", "1", "ratio of reserved to used pages, sliding-window layers", "vLLM").range(1);
         template <class T> static constexpr T formula(
             in<kv_page_groups, T> groups,
             in<windowed_kv_share, T> share,
@@ -126,7 +128,7 @@ namespace roofslate::quantities
     struct page_bytes_per_token
     {
         static constexpr Spec spec =
-            Spec("e_p", "byte/token", "KV cache per token of one layer with the whole context", "vLLM").positive();
+            Spec("e_p", "byte/token", "KV cache per token and global-attention layer", "vLLM").positive();
         template <class T> static constexpr T formula(
             in<kv_bytes_per_token, T> q,
             in<kv_stored_factor, T> k,
@@ -138,8 +140,7 @@ namespace roofslate::quantities
     struct padded_block_size
     {
         static constexpr Spec spec =
-            Spec("b", "token/sequence", "tokens per block, raised until a page holds a recurrent state", "vLLM")
-                .range(1);
+            Spec("b", "token/sequence", "KV-cache block size, enlarged to fit a recurrent state", "vLLM").range(1);
         template <class T> static constexpr T formula(
             in<kv_page_groups, T> groups,
             in<kv_block_size, T> b,
@@ -150,7 +151,8 @@ namespace roofslate::quantities
     };
     struct reserved_state_bytes
     {
-        static constexpr Spec spec = Spec("S_p", "byte/sequence", "memory reserved for recurrent states", "vLLM");
+        static constexpr Spec spec =
+            Spec("S_p", "byte/sequence", "memory reserved per sequence for recurrent states", "vLLM");
         template <class T> static constexpr T formula(
             in<kv_page_groups, T> groups,
             in<recurrent_layers, T> n_s,
@@ -172,7 +174,7 @@ namespace roofslate::quantities
     struct allocated_kv_bytes
     {
         static constexpr Spec spec =
-            Spec("S_a", "byte/sequence", "memory reserved for the KV cache and states of a sequence", "vLLM");
+            Spec("S_a", "byte/sequence", "memory reserved per sequence (KV cache, index, recurrent states)", "vLLM");
         template <class T> static constexpr T formula(
             in<cache_allocation, T> which,
             in<kv_stored_bytes, T> S,

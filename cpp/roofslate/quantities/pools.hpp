@@ -9,11 +9,11 @@ namespace roofslate::quantities
     struct prefill_replicas
     {
         static constexpr Spec spec =
-            Spec("R_P", "1", "replicas of the prefill pool, behind one router", "Q6").range(1).by_default(1);
+            Spec("R_P", "1", "replicas in the prefill pool, behind one router", "Q6").range(1).by_default(1);
     };
     struct prefill_service_time
     {
-        static constexpr Spec spec = Spec("S_P", "s", "time that a prompt takes of a replica that prefills", "Q6");
+        static constexpr Spec spec = Spec("S_P", "s", "service time per prompt on a prefill replica", "Q6");
         template <class T> static constexpr T formula(
             in<prefill_time, T> T_p,
             in<prompt_pass_overhead, T> p_n,
@@ -23,8 +23,7 @@ namespace roofslate::quantities
     };
     struct prefill_service_cv
     {
-        static constexpr Spec spec =
-            Spec("c_P", "1", "coefficient of variation of the time that a prompt takes of a replica", "Q6");
+        static constexpr Spec spec = Spec("c_P", "1", "coefficient of variation (CV) of prefill service time", "Q6");
         template <class T> static constexpr T formula(
             in<fresh_input_cv, T> c,
             in<prefill_time, T> T_p,
@@ -36,7 +35,7 @@ namespace roofslate::quantities
     struct max_prefill_rate
     {
         static constexpr Spec spec =
-            Spec("\\Lambda_P", "sequence/s", "arrivals at which the load of the prefill pool is 1", "Q6");
+            Spec("\\Lambda_P", "sequence/s", "maximum arrival rate of the prefill pool, load 1", "Q6");
         template <class T> static constexpr T formula(
             in<prefill_replicas, T> R_P,
             in<prefill_service_time, T> S,
@@ -45,26 +44,20 @@ namespace roofslate::quantities
     };
     struct prefill_pool_load
     {
-        static constexpr Spec spec = Spec(
-            "\\varrho_P",
-            "1",
-            "prompts that arrive over those that the prefill pool can read; from 1 on its queue has no end",
-            "Q6");
+        static constexpr Spec spec = Spec("\\varrho_P", "1", "prefill pool load, queue unbounded at 1 and above", "Q6");
         template <class T> static constexpr T formula(in<arrival_rate, T> rate, in<max_prefill_rate, T> most)
         { return rate / most; }
     };
     struct prefill_replica_rate
     {
-        static constexpr Spec spec =
-            Spec("\\lambda_P", "sequence/s", "requests that arrive at a replica that prefills", "Q6");
+        static constexpr Spec spec = Spec("\\lambda_P", "sequence/s", "request arrival rate per prefill replica", "Q6");
         template <class T> static constexpr T formula(in<arrival_rate, T> rate, in<prefill_replicas, T> R_P)
         { return rate / R_P; }
     };
     template <class T> constexpr T below_one(const T& load) { return max(min(load, 0.999), 1e-9); }
     struct prefill_wait_probability
     {
-        static constexpr Spec spec =
-            Spec("W_P", "1", "share of the requests that wait for a replica that prefills", "Q6");
+        static constexpr Spec spec = Spec("W_P", "1", "probability of waiting for a prefill replica", "Q6");
         template <class T> static constexpr T formula(
             in<prefill_replicas, T> R_P,
             in<prefill_pool_load, T> load,
@@ -77,11 +70,8 @@ namespace roofslate::quantities
     };
     struct prefill_wait_time
     {
-        static constexpr Spec spec = Spec(
-            "T_P",
-            "s",
-            "wait for a replica that prefills, of a request that waits, in the mean; inf: no end",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_P", "s", "mean prefill-replica wait per waiting request, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<prefill_service_time, T> S,
             in<prefill_replicas, T> R_P,
@@ -95,20 +85,16 @@ namespace roofslate::quantities
     };
     struct mean_prefill_wait
     {
-        static constexpr Spec spec =
-            Spec("W_P T_P", "s", "wait for a replica that prefills, in the mean; inf: no end", "Q6");
+        static constexpr Spec spec = Spec("W_P T_P", "s", "mean wait for a prefill replica, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(in<prefill_wait_probability, T> share, in<prefill_wait_time, T> w)
         { return share * w; }
     };
-    // --- what a request meets where a prefill pool is described: its queue, its load, its price ---
+    // --- replacements of single-pool quantities if a prefill pool is given: queue, load, cost ---
 
     struct share_ahead_of_pools
     {
-        static constexpr Spec spec = Spec(
-            "f_{aP}",
-            "1",
-            "share of the requests that find prompts ahead of their own, in the prefill pool where there is one",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("f_{aP}", "1", "probability of prompts ahead, in the prefill pool if disaggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_queue_load, T> load,
@@ -118,11 +104,8 @@ namespace roofslate::quantities
     };
     struct time_ahead_of_pools
     {
-        static constexpr Spec spec = Spec(
-            "T_{aP}",
-            "s",
-            "time that prompts ahead take, of a request that finds some, in the prefill pool where there is one",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("T_{aP}", "s", "mean wait behind prompts ahead, in the prefill pool if disaggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
@@ -142,11 +125,8 @@ namespace roofslate::quantities
     };
     struct load_of_pools
     {
-        static constexpr Spec spec = Spec(
-            "\\varrho_\\Sigma",
-            "1",
-            "load of the replicas that decode, or of the prefill pool where that is higher",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("\\varrho_\\Sigma", "1", "load of decode replicas or prefill pool, the higher one", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<slot_load, T> work,
@@ -160,7 +140,7 @@ namespace roofslate::quantities
     struct limit_of_pools
     {
         static constexpr Spec spec =
-            Spec("\\beta_\\Sigma", "1", "what a service of two pools under more load runs out of first", "Q6")
+            Spec("\\beta_\\Sigma", "1", "load bottleneck of decode replicas and prefill pool", "Q6")
                 .one_of("decoding", "prompts", "token_budget", "prefill_pool");
         template <class T> static constexpr T formula(
             in<slot_load, T> work,
@@ -179,22 +159,13 @@ namespace roofslate::quantities
     struct kv_transfer_policy
     {
         static constexpr Spec spec =
-            Spec(
-                "\\sigma_x",
-                "1",
-                "when a prompt's cache is sent: layerwise, each layer while the next is read; after_prefill, all at "
-                "its end",
-                "Q6")
+            Spec("\\sigma_x", "1", "KV-cache transfer policy (layerwise, after_prefill)", "Q6")
                 .one_of("layerwise", "after_prefill")
                 .by_default(0);
     };
     struct exposed_kv_transfer_time
     {
-        static constexpr Spec spec = Spec(
-            "T_{xe}",
-            "s",
-            "time to send the cache of a prompt that its prefill does not hide; layer by layer the last one at least",
-            "Q6");
+        static constexpr Spec spec = Spec("T_{xe}", "s", "exposed KV-cache transfer time, not hidden by prefill", "Q6");
         // A layer is sent once it is read and the one before is sent: the last one is, or all are but the first one
         // read.
         template <class T> static constexpr T formula(
@@ -210,15 +181,14 @@ namespace roofslate::quantities
     };
     struct kv_link_demand
     {
-        static constexpr Spec spec =
-            Spec("u_x", "byte/s", "bytes of caches that a replica that prefills sends in a second", "Q6");
+        static constexpr Spec spec = Spec("u_x", "byte/s", "KV-cache send rate per prefill replica", "Q6");
         template <class T> static constexpr T formula(in<prompt_cache_bytes, T> S_x, in<prefill_replica_rate, T> rate)
         { return S_x * rate; }
     };
     struct kv_link_load
     {
         static constexpr Spec spec =
-            Spec("\\varrho_x", "1", "share of the time that a prefill replica's links send caches", "Q6");
+            Spec("\\varrho_x", "1", "link utilization of KV-cache transfers per prefill replica", "Q6");
         template <class T> static constexpr T formula(
             in<kv_transfer_time, T> T_x,
             in<prompt_batch, T> B_p,
@@ -230,11 +200,8 @@ namespace roofslate::quantities
 
     struct prefill_replica_ratio
     {
-        static constexpr Spec spec = Spec(
-            "R_P/R",
-            "1",
-            "replicas that prefill for one that decodes, from the rates of the two; 0 where it prefills itself",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("R_P/R", "1", "ratio of prefill-pool to decode replicas, 0 if aggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<replica_arrival_rate, T> decode,
@@ -244,16 +211,16 @@ namespace roofslate::quantities
     struct prefill_replica_price
     {
         static constexpr Spec spec =
-            Spec("p_P", "USD/s", "price of a replica that prefills", "Q6").range(0).otherwise<replica_price>();
+            Spec("p_P", "USD/s", "price of a prefill replica, all chips", "Q6").range(0).otherwise<replica_price>();
     };
     struct prefill_replica_chips
     {
-        static constexpr Spec spec =
-            Spec("G_P", "chip", "chips of a replica that prefills", "Q6").range(1).otherwise<chips>();
+        static constexpr Spec spec = Spec("G_P", "chip", "chips per prefill replica", "Q6").range(1).otherwise<chips>();
     };
     struct pool_price
     {
-        static constexpr Spec spec = Spec("p_\\Sigma", "USD/s", "price of all replicas of both pools", "Q6");
+        static constexpr Spec spec =
+            Spec("p_\\Sigma", "USD/s", "price of decode replicas and prefill pool together", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prefill_replica_price, T> p_P,
@@ -264,7 +231,8 @@ namespace roofslate::quantities
     };
     struct pool_chips
     {
-        static constexpr Spec spec = Spec("G_\\Sigma", "chip", "chips of all replicas of both pools", "Q6");
+        static constexpr Spec spec =
+            Spec("G_\\Sigma", "chip", "chips of decode replicas and prefill pool together", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prefill_replica_chips, T> G_P,
@@ -276,7 +244,7 @@ namespace roofslate::quantities
     struct pool_cost_per_request
     {
         static constexpr Spec spec =
-            Spec("c_\\Sigma", "USD/sequence", "price of both pools over the requests that arrive", "Q6");
+            Spec("c_\\Sigma", "USD/sequence", "cost per request, decode replicas and prefill pool", "Q6");
         template <class T> static constexpr T formula(
             in<pool_price, T> p,
             in<arrival_rate, T> rate,
@@ -285,12 +253,8 @@ namespace roofslate::quantities
     };
     struct pool_cost_per_input_token
     {
-        static constexpr Spec spec = Spec(
-            "c_{I\\Sigma}",
-            "USD/token",
-            "price of the prefill pool over the fresh tokens of the prompts that arrive; of prompts that the replicas "
-            "read themselves, as without a pool",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("c_{I\\Sigma}", "USD/token", "cost per uncached input token, prefill pool if disaggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<concurrent_prefill_time, T> beside,
@@ -310,7 +274,7 @@ namespace roofslate::quantities
     struct pool_tokens_per_second_per_chip
     {
         static constexpr Spec spec =
-            Spec("R_\\Sigma", "token/s/chip", "tokens of answers that a chip of both pools makes in a second", "Q6");
+            Spec("R_\\Sigma", "token/s/chip", "output tokens per second per chip, prefill pool included", "Q6");
         template <class T> static constexpr T formula(
             in<arrival_rate, T> rate,
             in<output_tokens, T> O,
@@ -323,24 +287,24 @@ namespace roofslate::quantities
     struct attention_instance_time
     {
         static constexpr Spec spec =
-            Spec("T_a", "s", "time of a layer's attention for a micro-batch, feed-forward elsewhere", "Q13").positive();
+            Spec("T_a", "s", "attention time per layer and micro-batch, separate feed-forward", "Q13").positive();
     };
     struct feed_forward_instance_time
     {
         static constexpr Spec spec =
-            Spec("T_f", "s", "time of a layer's feed-forward for a micro-batch, attention elsewhere", "Q13").positive();
+            Spec("T_f", "s", "feed-forward time per layer and micro-batch, separate attention", "Q13").positive();
     };
     struct instance_transfer_time
     {
         static constexpr Spec spec =
-            Spec("T_c", "s", "time to send a micro-batch from attention to feed-forward instances, one way", "Q13")
+            Spec("T_c", "s", "transfer time per micro-batch between separate instances, one way", "Q13")
                 .range(0)
                 .by_default(0);
     };
     struct slowest_instance_time
     {
         static constexpr Spec spec =
-            Spec("T_m", "s", "time of a layer in the slower of attention and feed-forward instances", "Q13");
+            Spec("T_m", "s", "time per layer of the slower attention or feed-forward instance", "Q13");
         template <class T> static constexpr T formula(
             in<attention_instance_time, T> T_a,
             in<feed_forward_instance_time, T> T_f)
@@ -348,11 +312,8 @@ namespace roofslate::quantities
     };
     struct instance_balance
     {
-        static constexpr Spec spec = Spec(
-            "(T_a + T_f)/2T_m",
-            "1",
-            "share of their time in which attention and feed-forward instances work, 1 where both take as long",
-            "Q13");
+        static constexpr Spec spec =
+            Spec("(T_a + T_f)/2T_m", "1", "mean utilization of separate attention and feed-forward instances", "Q13");
         template <class T> static constexpr T formula(
             in<attention_instance_time, T> T_a,
             in<feed_forward_instance_time, T> T_f,
@@ -362,12 +323,7 @@ namespace roofslate::quantities
     struct instance_microbatches
     {
         static constexpr Spec spec =
-            Spec(
-                "m",
-                "1",
-                "least micro-batches with which attention and feed-forward instances hide their links",
-                "Q13")
-                .range(1);
+            Spec("m", "1", "minimum micro-batches to hide transfers between separate instances", "Q13").range(1);
         template <class T> static constexpr T formula(
             in<instance_transfer_time, T> T_c,
             in<slowest_instance_time, T> T_m)
@@ -377,7 +333,7 @@ namespace roofslate::quantities
     {
         // A layer of one micro-batch goes there and back, which bounds its pace where micro-batches are few.
         static constexpr Spec spec =
-            Spec("t_{af}", "s", "time of a decode step with attention and feed-forward apart", "Q13");
+            Spec("t_{af}", "s", "decode step time, separate attention and feed-forward instances", "Q13");
         template <class T> static constexpr T formula(
             in<attention_instance_time, T> T_a,
             in<feed_forward_instance_time, T> T_f,

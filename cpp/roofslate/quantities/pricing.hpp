@@ -1,4 +1,4 @@
-// Chapter 6: what a price list gives away, and what its prices would have to be.
+// Chapter 6: quantities implied by a price list, and prices implied by costs.
 #pragma once
 #include "roofslate/quantities/context.hpp"
 #include "roofslate/quantities/storage.hpp"
@@ -8,69 +8,63 @@ namespace roofslate::quantities
     // --- a price list ---
 
     struct input_price
-    { static constexpr Spec spec = Spec("p_i", "USD/token", "list price of a token of a prompt", "R6.5").positive(); };
+    { static constexpr Spec spec = Spec("p_i", "USD/token", "list price per input token", "R6.5").positive(); };
     struct output_price
-    { static constexpr Spec spec = Spec("p_o", "USD/token", "list price of a token of an answer", "R6.5").positive(); };
+    { static constexpr Spec spec = Spec("p_o", "USD/token", "list price per output token", "R6.5").positive(); };
     struct longest_context
-    { static constexpr Spec spec = Spec("L_m", "token/sequence", "longest context in use", "R6.2").positive(); };
+    { static constexpr Spec spec = Spec("L_m", "token/sequence", "maximum context length in use", "R6.2").positive(); };
     struct long_context_threshold
     {
         static constexpr Spec spec =
-            Spec("L_t", "token/sequence", "context beyond which tokens have another list price", "R6.2")
+            Spec("L_t", "token/sequence", "long-context threshold, other list prices above it", "R6.2")
                 .positive()
                 .at_most<longest_context>();
     };
     struct long_input_price
     {
         static constexpr Spec spec =
-            Spec("p_i'", "USD/token", "list price of a token of a prompt beyond the threshold", "R6.2").positive();
+            Spec("p_i'", "USD/token", "list price per input token above the long-context threshold", "R6.2").positive();
     };
     struct long_output_price
     {
         static constexpr Spec spec =
-            Spec("p_o'", "USD/token", "list price of a token of an answer beyond the threshold", "R6.2").positive();
+            Spec("p_o'", "USD/token", "list price per output token above the long-context threshold", "R6.2")
+                .positive();
     };
     struct cache_read_price
-    {
-        static constexpr Spec spec =
-            Spec("p_r", "USD/token", "list price of a token of a prompt that is found in the cache", "R6.7").positive();
-    };
+    { static constexpr Spec spec = Spec("p_r", "USD/token", "list price per cached input token", "R6.7").positive(); };
     struct long_cache_read_price
     {
         static constexpr Spec spec =
-            Spec(
-                "p_r'",
-                "USD/token",
-                "list price of a token of a prompt beyond the threshold that is found in the cache",
-                "R6.7")
+            Spec("p_r'", "USD/token", "list price per cached input token above the long-context threshold", "R6.7")
                 .positive();
     };
     struct cache_write_price
     {
         static constexpr Spec spec =
-            Spec("p_w", "USD/token", "list price of a token of a prompt that is then kept for the short time", "R6.7")
+            Spec("p_w", "USD/token", "list price per input token written to prompt cache, short TTL", "R6.7")
                 .positive();
     };
     struct cache_write_time
     {
         static constexpr Spec spec =
-            Spec("T_w", "s", "the short time for which a written token is kept", "R6.7").positive();
+            Spec("T_w", "s", "short time to live (TTL) of a prompt-cache write", "R6.7").positive();
     };
     struct long_cache_write_price
     {
         static constexpr Spec spec =
-            Spec("p_w'", "USD/token", "list price of a token of a prompt that is then kept for the long time", "R6.7")
+            Spec("p_w'", "USD/token", "list price per input token written to prompt cache, long TTL", "R6.7")
                 .positive();
     };
     struct long_cache_write_time
     {
         static constexpr Spec spec =
-            Spec("T_w'", "s", "the long time for which a written token is kept", "R6.7").positive();
+            Spec("T_w'", "s", "long time to live (TTL) of a prompt-cache write", "R6.7").positive();
     };
     struct cache_storage_price
     {
         static constexpr Spec spec =
-            Spec("p_s", "USD/token/s", "list price of keeping a token in the cache for a second", "R6.7").positive();
+            Spec("p_s", "USD/token/s", "list price of prompt-cache storage, per token and time", "R6.7").positive();
     };
 
     // --- its ratios ---
@@ -78,60 +72,48 @@ namespace roofslate::quantities
     struct output_input_ratio
     {
         static constexpr Spec spec =
-            Spec("\\varrho", "1", "list price of a token of an answer over that of a prompt", "R6.5").positive();
+            Spec("\\varrho", "1", "ratio of output-token to input-token list price", "R6.5").positive();
         template <class T> static constexpr T formula(in<output_price, T> p_o, in<input_price, T> p_i)
         { return p_o / p_i; }
     };
     struct long_context_premium
     {
         static constexpr Spec spec =
-            Spec("\\pi", "1", "list price of a token of an answer beyond the threshold over that below", "R6.2")
-                .positive();
+            Spec("\\pi", "1", "ratio of output-token prices above and below the threshold", "R6.2").positive();
         template <class T> static constexpr T formula(in<long_output_price, T> p_l, in<output_price, T> p_o)
         { return p_l / p_o; }
     };
     struct long_input_premium
     {
         static constexpr Spec spec =
-            Spec("\\pi_i", "1", "list price of a token of a prompt beyond the threshold over that below", "Q11")
-                .positive();
+            Spec("\\pi_i", "1", "ratio of input-token prices above and below the threshold", "Q11").positive();
         template <class T> static constexpr T formula(in<long_input_price, T> p_l, in<input_price, T> p_i)
         { return p_l / p_i; }
     };
     struct cache_write_factor
     {
-        static constexpr Spec spec = Spec(
-            "p_w/p_i",
-            "1",
-            "list price of a token that is kept for the short time over that of one that is not",
-            "R6.7");
+        static constexpr Spec spec =
+            Spec("p_w/p_i", "1", "ratio of prompt-cache write to input list price, short TTL", "R6.7");
         template <class T> static constexpr T formula(in<cache_write_price, T> p_w, in<input_price, T> p_i)
         { return p_w / p_i; }
     };
     struct long_cache_write_factor
     {
-        static constexpr Spec spec = Spec(
-            "p_w'/p_i",
-            "1",
-            "list price of a token that is kept for the long time over that of one that is not",
-            "R6.7");
+        static constexpr Spec spec =
+            Spec("p_w'/p_i", "1", "ratio of prompt-cache write to input list price, long TTL", "R6.7");
         template <class T> static constexpr T formula(in<long_cache_write_price, T> p_w, in<input_price, T> p_i)
         { return p_w / p_i; }
     };
     struct cache_read_factor
     {
-        static constexpr Spec spec =
-            Spec("p_r/p_i", "1", "list price of a token found in the cache over that of a fresh one", "R6.7");
+        static constexpr Spec spec = Spec("p_r/p_i", "1", "ratio of prompt-cache read to input list price", "R6.7");
         template <class T> static constexpr T formula(in<cache_read_price, T> p_r, in<input_price, T> p_i)
         { return p_r / p_i; }
     };
     struct cache_write_read_ratio
     {
-        static constexpr Spec spec = Spec(
-            "p_w/p_r",
-            "1",
-            "list price of a token that is written to the cache over that of one found there",
-            "R6.7");
+        static constexpr Spec spec =
+            Spec("p_w/p_r", "1", "ratio of prompt-cache write to read list price, short TTL", "R6.7");
         template <class T> static constexpr T formula(in<cache_write_price, T> p_w, in<cache_read_price, T> p_r)
         { return p_w / p_r; }
     };
@@ -141,14 +123,14 @@ namespace roofslate::quantities
     struct price_margin
     {
         static constexpr Spec spec =
-            Spec("\\mu_p", "1", "price over cost, less one, where arithmetic is all that costs", "R6.2").range(0);
+            Spec("\\mu_p", "1", "markup, price relative to compute cost, less 1", "R6.2").range(0);
     };
     struct cost_plus_price
     {
         static constexpr Spec spec = Spec(
             "(1 + \\mu_p) c_r",
             "USD/token",
-            "price of a token up to the threshold that covers its arithmetic and leaves the margin",
+            "cost-plus price per token below the threshold, markup included",
             "R6.2");
         template <class T> static constexpr T formula(in<recompute_cost, T> c, in<price_margin, T> mu)
         { return c * (1.0 + mu); }
@@ -158,18 +140,15 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\pi (1 + \\mu_p) c_r",
             "USD/token",
-            "price of a token beyond the threshold: that of the first tier at the premium",
+            "cost-plus price per token above the threshold, premium included",
             "R6.2");
         template <class T> static constexpr T formula(in<cost_plus_price, T> p, in<long_context_premium, T> pi)
         { return p * pi; }
     };
     struct break_even_context
     {
-        static constexpr Spec spec = Spec(
-            "L_e",
-            "token/sequence",
-            "context beyond which a token of the second tier costs more than its price",
-            "R6.2");
+        static constexpr Spec spec =
+            Spec("L_e", "token/sequence", "break-even context, cost per token equal to long-context price", "R6.2");
         template <class T> static constexpr T formula(
             in<balance_context, T> L_0,
             in<long_context_premium, T> pi,
@@ -188,31 +167,25 @@ namespace roofslate::quantities
     struct context_distribution
     {
         static constexpr Spec spec =
-            Spec("\\Phi_L", "1", "how contexts are spread below the threshold, and beyond it up to the longest", "R6.2")
+            Spec("\\Phi_L", "1", "context-length distribution (uniform, log_uniform, power_law)", "R6.2")
                 .one_of("uniform", "log_uniform", "power_law");
     };
     struct traffic_exponent
     {
         static constexpr Spec spec =
-            Spec(
-                "\\gamma",
-                "1",
-                "power of the context by which contexts of a power law get rarer; 0: spread evenly, 1: evenly on a "
-                "logarithmic scale",
-                "Q11")
-                .range(0, 4);
+            Spec("\\gamma", "1", "context-length power-law exponent, 0 uniform, 1 log-uniform", "Q11").range(0, 4);
     };
     struct shortest_context
     {
         static constexpr Spec spec =
-            Spec("L_s", "token/sequence", "shortest context in use", "Q11")
+            Spec("L_s", "token/sequence", "minimum context length in use", "Q11")
                 .positive()
                 .at_most<long_context_threshold>();
     };
 
     // not max(x, -x), whose range may be negative
     template <class T> constexpr T magnitude(T x) { return max(x, T(0.0)) + max(0.0 - x, T(0.0)); }
-    // sinh(z / 2) / (z / 2), which is 1 at 0, for z from 0 on. No range of z makes a divisor that may be 0: bounds are
+    // sinh(z / 2) / (z / 2), which is 1 at 0, for z >= 0. No range of z makes a divisor that may be 0: bounds are
     // finite.
     template <class T> constexpr T half_sinh_ratio(T z)
     {
@@ -237,7 +210,8 @@ namespace roofslate::quantities
     }
     struct mean_short_context
     {
-        static constexpr Spec spec = Spec("\\bar L_s", "token/sequence", "mean context up to the threshold", "Q11");
+        static constexpr Spec spec =
+            Spec("\\bar L_s", "token/sequence", "mean context length below the threshold", "Q11");
         template <class T> static constexpr T formula(
             in<context_distribution, T> which,
             in<traffic_exponent, T> gamma,
@@ -247,7 +221,8 @@ namespace roofslate::quantities
     };
     struct mean_long_context
     {
-        static constexpr Spec spec = Spec("\\bar L", "token/sequence", "mean context beyond the threshold", "R6.2");
+        static constexpr Spec spec =
+            Spec("\\bar L", "token/sequence", "mean context length above the threshold", "R6.2");
         template <class T> static constexpr T formula(
             in<context_distribution, T> which,
             in<traffic_exponent, T> gamma,
@@ -257,12 +232,8 @@ namespace roofslate::quantities
     };
     struct fair_long_context_premium
     {
-        static constexpr Spec spec = Spec(
-            "\\bar L/L_0",
-            "1",
-            "premium at which the second tier earns what the first does, if its threshold is the balance context or "
-            "more",
-            "Q11");
+        static constexpr Spec spec =
+            Spec("\\bar L/L_0", "1", "fair long-context premium, threshold at or above balance context", "Q11");
         template <class T> static constexpr T formula(in<mean_long_context, T> L, in<balance_context, T> L_0)
         { return L / L_0; }
     };
@@ -271,30 +242,27 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "L_a(\\pi_i)",
             "token/sequence",
-            "context at which attention multiplies as much as the weights, if it is what makes prompts at the "
-            "threshold dearer; inf: they are not",
+            "context at which attention and weight FLOPs match, from input prices",
             "Q11");
         template <class T> static constexpr T formula(in<long_context_threshold, T> L, in<long_input_premium, T> pi)
         { return select(pi > T(1.0), L / (2.0 * (pi - 1.0)), T(infinite)); }
     };
     struct hidden_size_from_premium
     {
-        static constexpr Spec spec = Spec("d(\\pi_i)", "1", "width of the residual stream that goes with it", "Q11");
+        static constexpr Spec spec =
+            Spec("d(\\pi_i)", "1", "hidden size implied by the long-context input premium", "Q11");
         template <class T> static constexpr T formula(
             in<attention_balance_from_premium, T> L_a,
             in<balance_context_per_width, T> eight)
         { return L_a / eight; }
     };
 
-    // --- what the kink tells of the cache, and the answer's price of the batch ---
+    // --- KV cache implied by the kink, batch size implied by the output price ---
 
     struct kv_bytes_from_kink
     {
-        static constexpr Spec spec = Spec(
-            "q_k",
-            "byte/token",
-            "cache of a token with which memory takes as long as compute at the threshold",
-            "R6.3");
+        static constexpr Spec spec =
+            Spec("q_k", "byte/token", "KV cache per token implied by compute-memory balance at threshold", "R6.3");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<pass_length, T> l,
@@ -310,7 +278,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "q(L_0)",
             "byte/token",
-            "cache of a token that makes this the balance context; 0: it is never reached",
+            "KV cache per token implied by the balance context, 0 if never reached",
             "R6.3");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
@@ -323,12 +291,8 @@ namespace roofslate::quantities
     };
     struct batch_from_prices
     {
-        static constexpr Spec spec = Spec(
-            "B(\\varrho)",
-            "sequence",
-            "batch at which a decoded token costs as much more than one of a prompt as it is priced; inf: the cache "
-            "alone costs more",
-            "R6.5");
+        static constexpr Spec spec =
+            Spec("B(\\varrho)", "sequence", "batch size implied by output and input prices, inf if KV-bound", "R6.5");
         template <class T> static constexpr T formula(
             in<output_input_ratio, T> rho,
             in<kv_compute_ratio, T> r,
@@ -337,11 +301,8 @@ namespace roofslate::quantities
     };
     struct context_from_prices
     {
-        static constexpr Spec spec = Spec(
-            "L(\\varrho)",
-            "token/sequence",
-            "context at which a decoded token costs as much more than one of a prompt as it is priced",
-            "R6.5");
+        static constexpr Spec spec =
+            Spec("L(\\varrho)", "token/sequence", "context length implied by output and input prices", "R6.5");
         template <class T> static constexpr T formula(
             in<balance_context, T> L_0,
             in<output_input_ratio, T> rho,
@@ -362,15 +323,12 @@ namespace roofslate::quantities
     struct relative_markup
     {
         static constexpr Spec spec =
-            Spec("\\lambda_p", "1", "price over cost of an item of a list, over that of prompts", "R6.7").positive();
+            Spec("\\lambda_p", "1", "markup of a price-list item relative to input tokens", "R6.7").positive();
     };
     struct decode_cost_ratio
     {
-        static constexpr Spec spec = Spec(
-            "\\varrho/\\lambda_p",
-            "1",
-            "cost of a token of an answer over that of a prompt, from their prices",
-            "R6.5");
+        static constexpr Spec spec =
+            Spec("\\varrho/\\lambda_p", "1", "ratio of output-token to input-token cost, from list prices", "R6.5");
         template <class T> static constexpr T formula(in<output_input_ratio, T> rho, in<relative_markup, T> lambda)
         { return rho / lambda; }
     };
@@ -379,7 +337,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\lambda_p/\\varrho",
             "1",
-            "share of the arithmetic that decoding keeps busy over the share that prefill does, from their prices",
+            "ratio of decode to prefill compute utilization, from list prices",
             "R6.5");
         template <class T> static constexpr T formula(in<decode_cost_ratio, T> r) { return 1.0 / r; }
     };
@@ -388,7 +346,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "p_o'/(\\lambda_p p_i)",
             "1",
-            "cost of a token of an answer beyond the threshold over that of a prompt, from their prices",
+            "ratio of long-context output to input token cost, from list prices",
             "R6.2");
         template <class T> static constexpr T formula(
             in<long_output_price, T> p_l,
@@ -401,8 +359,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "(p_o' - p_o)/(\\lambda_p p_i)",
             "1",
-            "what a token of an answer costs more beyond the threshold, over the cost of one of a prompt, from their "
-            "prices",
+            "output cost step at the threshold relative to input, from prices",
             "R6.2");
         template <class T> static constexpr T formula(
             in<long_output_price, T> p_l,
@@ -416,8 +373,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "L_0(\\Delta p_o)",
             "token/sequence",
-            "balance context with which longer contexts cost as much more as they are priced, if memory binds from the "
-            "first token on; inf: they are not",
+            "balance context from the output price step, memory-bound throughout",
             "R6.2");
         template <class T> static constexpr T formula(
             in<mean_long_context, T> L_l,
@@ -428,19 +384,14 @@ namespace roofslate::quantities
     struct threshold_alignment
     {
         static constexpr Spec spec =
-            Spec(
-                "a_t",
-                "1",
-                "threshold of the second tier over the context at which memory takes as long as compute",
-                "R6.2")
-                .positive();
+            Spec("a_t", "1", "ratio of price threshold to kink, compute and memory time equal", "R6.2").positive();
     };
     struct kink_from_threshold
     {
         static constexpr Spec spec = Spec(
             "L_t/a_t",
             "token/sequence",
-            "context at which memory takes as long as compute, from the threshold",
+            "kink context, compute and memory time equal, from the threshold",
             "R6.2");
         template <class T> static constexpr T formula(in<long_context_threshold, T> L_t, in<threshold_alignment, T> a)
         { return L_t / a; }
@@ -450,8 +401,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "L_0(p_o')",
             "token/sequence",
-            "balance context with which longer contexts cost as much more as they are priced, if memory binds from the "
-            "kink on; inf: they are not",
+            "balance context from long output price, memory-bound above the kink",
             "R6.2");
         template <class T> static constexpr T formula(
             in<mean_long_context, T> L_l,
@@ -460,14 +410,14 @@ namespace roofslate::quantities
         { return select(r > T(1.0), (L_l - L_k) / (r - 1.0), T(infinite)); }
     };
 
-    // --- what keeping a token costs ---
+    // --- cost of KV-cache storage ---
 
     struct implied_storage_price
     {
         static constexpr Spec spec = Spec(
             "\\Delta p_w/\\Delta T_w",
             "USD/token/s",
-            "price of keeping a token for a second longer, from the two prices of a write",
+            "implied prompt-cache storage price, from short and long TTL writes",
             "R6.7");
         template <class T> static constexpr T formula(
             in<long_cache_write_price, T> p_l,
@@ -479,7 +429,7 @@ namespace roofslate::quantities
     struct implied_write_price
     {
         static constexpr Spec spec =
-            Spec("p_{w0}", "USD/token", "surcharge of a cache write on the fresh input price, without storage", "R6.7");
+            Spec("p_{w0}", "USD/token", "implied prompt-cache write surcharge, storage excluded", "R6.7");
         template <class T> static constexpr T formula(
             in<cache_write_price, T> p_w,
             in<input_price, T> p_i,
@@ -489,7 +439,8 @@ namespace roofslate::quantities
     };
     struct storage_price_per_byte
     {
-        static constexpr Spec spec = Spec("p_s/q", "USD/byte/s", "list price of keeping a byte for a second", "R6.7");
+        static constexpr Spec spec =
+            Spec("p_s/q", "USD/byte/s", "list price of prompt-cache storage, per byte and time", "R6.7");
         template <class T> static constexpr T formula(
             in<cache_storage_price, T> p_s,
             in<stored_kv_bytes_per_token, T> q)
@@ -498,27 +449,21 @@ namespace roofslate::quantities
     struct storage_price_factor
     {
         static constexpr Spec spec =
-            Spec("p_s h/(q p)", "1", "list price of keeping a token over the rent of the HBM that it takes", "R6.7");
+            Spec("p_s h/(q p)", "1", "ratio of prompt-cache storage price to HBM cost, per byte", "R6.7");
         template <class T> static constexpr T formula(in<storage_price_per_byte, T> p_b, in<hbm_rent, T> r)
         { return p_b / r; }
     };
     struct kv_bytes_from_storage_price
     {
-        static constexpr Spec spec = Spec(
-            "q_s",
-            "byte/token",
-            "cache of a token that would be worth its list price of storage, were it kept in HBM",
-            "R6.7");
+        static constexpr Spec spec =
+            Spec("q_s", "byte/token", "KV cache per token implied by storage price, if kept in HBM", "R6.7");
         template <class T> static constexpr T formula(in<cache_storage_price, T> p_s, in<hbm_rent, T> r)
         { return p_s / r; }
     };
     struct paying_hold_time
     {
-        static constexpr Spec spec = Spec(
-            "(p_i - p_r)/p_s",
-            "s",
-            "time up to which keeping a token and reading it is listed for less than sending it again",
-            "R6.8");
+        static constexpr Spec spec =
+            Spec("(p_i - p_r)/p_s", "s", "break-even storage time of a cached token relative to resending it", "R6.8");
         template <class T> static constexpr T formula(
             in<input_price, T> p_i,
             in<cache_read_price, T> p_r,
@@ -527,8 +472,7 @@ namespace roofslate::quantities
     };
     struct input_price_factor
     {
-        static constexpr Spec spec =
-            Spec("p_i/c_r", "1", "list price of a token of a prompt over the price of its arithmetic", "R6.7");
+        static constexpr Spec spec = Spec("p_i/c_r", "1", "ratio of input list price to compute cost", "R6.7");
         template <class T> static constexpr T formula(in<input_price, T> p_i, in<recompute_cost, T> c)
         { return p_i / c; }
     };
@@ -538,7 +482,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "p_s c_r/(\\lambda_p p_i)",
             "USD/token/s",
-            "cost of keeping a token for a second, were it marked up like prompts",
+            "prompt-cache storage cost per token and time, from list prices",
             "R6.7");
         template <class T> static constexpr T formula(
             in<cache_storage_price, T> p_s,
@@ -549,17 +493,14 @@ namespace roofslate::quantities
     struct kv_bytes_from_hold_price
     {
         static constexpr Spec spec =
-            Spec("q_h", "byte/token", "cache of a token that is worth this cost, were it kept in the tier", "R6.8");
+            Spec("q_h", "byte/token", "KV cache per token implied by storage cost in a storage tier", "R6.8");
         template <class T> static constexpr T formula(in<hold_cost_from_prices, T> c, in<tier_rent, T> r)
         { return c / r; }
     };
     struct read_cost_from_prices
     {
-        static constexpr Spec spec = Spec(
-            "p_r c_r/(\\lambda_p p_i)",
-            "USD/token",
-            "cost of reading a token from the cache, were it marked up like prompts",
-            "R6.7");
+        static constexpr Spec spec =
+            Spec("p_r c_r/(\\lambda_p p_i)", "USD/token", "prompt-cache read cost per token, from list prices", "R6.7");
         template <class T> static constexpr T formula(
             in<cache_read_price, T> p_r,
             in<input_price_factor, T> mu,
@@ -569,30 +510,27 @@ namespace roofslate::quantities
     struct kv_bytes_from_read_price
     {
         static constexpr Spec spec =
-            Spec("q_r", "byte/token", "largest cache of a token that the tier can be read for at this cost", "R6.8");
+            Spec("q_r", "byte/token", "KV cache per token implied by read cost from a storage tier", "R6.8");
         template <class T> static constexpr T formula(in<read_cost_from_prices, T> c, in<tier_retrieve_price, T> r)
         { return c / r; }
     };
 
-    // --- what a tariff brings ---
+    // --- revenue at list prices ---
 
     struct served_input_tokens
-    {
-        static constexpr Spec spec =
-            Spec("D_i", "token", "tokens of prompts that are paid in full", "definition").range(0);
-    };
+    { static constexpr Spec spec = Spec("D_i", "token", "input tokens billed at full price", "definition").range(0); };
     struct cached_input_tokens
     {
         static constexpr Spec spec =
-            Spec("D_r", "token", "tokens of prompts that are found in the cache", "definition").range(0);
+            Spec("D_r", "token", "input tokens billed as prompt-cache reads", "definition").range(0);
     };
     struct served_output_tokens
-    { static constexpr Spec spec = Spec("D_o", "token", "tokens of answers that are paid", "definition").range(0); };
+    { static constexpr Spec spec = Spec("D_o", "token", "output tokens billed", "definition").range(0); };
     struct served_time
-    { static constexpr Spec spec = Spec("T_D", "s", "time in which they are served", "definition").positive(); };
+    { static constexpr Spec spec = Spec("T_D", "s", "serving time of the billed tokens", "definition").positive(); };
     struct token_revenue
     {
-        static constexpr Spec spec = Spec("E_p", "USD", "what the served tokens bring at list prices", "definition");
+        static constexpr Spec spec = Spec("E_p", "USD", "revenue from billed tokens at list prices", "definition");
         template <class T> static constexpr T formula(
             in<served_input_tokens, T> D_i,
             in<input_price, T> p_i,
@@ -604,11 +542,8 @@ namespace roofslate::quantities
     };
     struct request_price
     {
-        static constexpr Spec spec = Spec(
-            "p_q",
-            "USD/sequence",
-            "list price of a request, with fresh input, cached input and output",
-            "definition");
+        static constexpr Spec spec =
+            Spec("p_q", "USD/sequence", "list price per request (uncached input, cached input, output)", "definition");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I_f,
             in<prefix_length, T> L_p,
@@ -620,11 +555,8 @@ namespace roofslate::quantities
     };
     struct blended_price
     {
-        static constexpr Spec spec = Spec(
-            "p_b",
-            "USD/token",
-            "list price per token of a request, at its input, cached input and output tokens",
-            "definition");
+        static constexpr Spec spec =
+            Spec("p_b", "USD/token", "blended list price per token, input and output", "definition");
         template <class T> static constexpr T formula(
             in<request_price, T> p,
             in<input_tokens, T> I,
@@ -633,18 +565,14 @@ namespace roofslate::quantities
     };
     struct serving_cost
     {
-        static constexpr Spec spec =
-            Spec("p_G T_D", "USD", "rent of the chips for the time in which tokens are served", "definition");
+        static constexpr Spec spec = Spec("p_G T_D", "USD", "replica cost during the serving time", "definition");
         template <class T> static constexpr T formula(in<replica_price, T> p_G, in<served_time, T> T_D)
         { return p_G * T_D; }
     };
     struct serving_margin
     {
-        static constexpr Spec spec = Spec(
-            "E_p/(p_G T_D) - 1",
-            "1",
-            "what served tokens bring over the rent of the chips, less one",
-            "definition");
+        static constexpr Spec spec =
+            Spec("E_p/(p_G T_D) - 1", "1", "serving margin, revenue relative to replica cost, less 1", "definition");
         template <class T> static constexpr T formula(in<token_revenue, T> E, in<serving_cost, T> c)
         { return E / c - 1.0; }
     };

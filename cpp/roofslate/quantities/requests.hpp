@@ -1,4 +1,4 @@
-// What a client sees and what a request costs: prompts between the answers, the wait for room, the bill.
+// Latency and cost of requests: prefill between decode passes, queueing for memory, cost per token.
 #pragma once
 #include "roofslate/quantities/attention.hpp"
 #include "roofslate/quantities/context_parallelism.hpp"
@@ -7,34 +7,30 @@
 
 namespace roofslate::quantities
 {
-    // --- what is asked for ---
+    // --- serving mode ---
 
     struct serving_mode
     {
         static constexpr Spec spec =
-            Spec(
-                "\\sigma_m",
-                "1",
-                "where prompts are read: aggregated, on the chips that decode; disaggregated, on others",
-                "Q13")
+            Spec("\\sigma_m", "1", "serving mode (aggregated, disaggregated prefill and decode)", "Q13")
                 .one_of("aggregated", "disaggregated")
                 .by_default(0);
     };
 
-    // --- prompts: what a cache already holds of one is not read again ---
+    // --- prefill: tokens in the prefix cache are not prefilled again ---
 
     struct session_hit_rate;
     struct prefix_hit_rate
     {
         static constexpr Spec spec =
-            Spec("h", "1", "share of a prompt's tokens whose cache is there already: prefix cache hits", "R6.6")
+            Spec("h", "1", "prefix cache hit rate, fraction of input tokens", "R6.6")
                 .range(0, 1)
                 .otherwise<session_hit_rate>();
     };
     struct prefix_length
     {
         static constexpr Spec spec =
-            Spec("L_p", "token/sequence", "tokens of a sequence that are in the cache when its prefill starts", "R6.6")
+            Spec("L_p", "token/sequence", "cached prefix per request, already in the KV cache before prefill", "R6.6")
                 .range(0)
                 .at_most<input_tokens>();
         template <class T> static constexpr T formula(in<prefix_hit_rate, T> h, in<input_tokens, T> I)
@@ -43,30 +39,27 @@ namespace roofslate::quantities
     struct fresh_input_tokens
     {
         static constexpr Spec spec =
-            Spec("I_f", "token/sequence", "tokens of a prompt that are read: those behind the prefix", "R6.6");
+            Spec("I_f", "token/sequence", "uncached input tokens, prefilled after the cached prefix", "R6.6");
         template <class T> static constexpr T formula(in<input_tokens, T> I, in<prefix_length, T> L_p)
         { return I - L_p; }
     };
     struct prefill_chunk
     {
         static constexpr Spec spec =
-            Spec("I_c", "token/sequence", "tokens of a prompt that one pass reads; inf: all", "Q13")
+            Spec("I_c", "token/sequence", "prefill chunk, input tokens per pass, inf if unchunked", "Q13")
                 .positive(infinite)
                 .by_default(infinite);
     };
     struct prompt_passes
     {
-        static constexpr Spec spec = Spec("n_p", "1", "passes that read a prompt", "Q13");
+        static constexpr Spec spec = Spec("n_p", "1", "prefill passes per prompt", "Q13");
         template <class T> static constexpr T formula(in<fresh_input_tokens, T> I, in<prefill_chunk, T> most)
         { return select(most == T(infinite), T(1.0), max(ceil(I / most), 1.0)); }
     };
     struct prefix_bytes
     {
-        static constexpr Spec spec = Spec(
-            "r(earlier)",
-            "byte/sequence",
-            "what a pass with a prompt reads of the cache of its earlier tokens",
-            "R6.6");
+        static constexpr Spec spec =
+            Spec("r(earlier)", "byte/sequence", "mean KV cache of earlier tokens read per prefill pass", "R6.6");
         template <class T> static constexpr T formula(
             in<prefix_length, T> L_p,
             in<fresh_input_tokens, T> I,
@@ -87,7 +80,7 @@ namespace roofslate::quantities
     struct prefix_fetch_time
     {
         static constexpr Spec spec =
-            Spec("t_p", "s/sequence", "time to fetch the cache of a prompt's earlier tokens, every copy", "R6.6");
+            Spec("t_p", "s/sequence", "KV-cache read time of earlier tokens in prefill, all copies", "R6.6");
         template <class T> static constexpr T formula(
             in<prefix_bytes, T> r,
             in<prompt_passes, T> n,
@@ -100,24 +93,20 @@ namespace roofslate::quantities
     struct prefill_compute_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_p", "1", "share of the peak arithmetic that is reached while prompts are read", "Q12")
+            Spec("\\eta_p", "1", "achieved fraction of peak compute in prefill", "Q12")
                 .positive(1)
                 .otherwise<compute_efficiency>();
     };
     struct weights_per_table_element
     {
         static constexpr Spec spec =
-            Spec(
-                "1",
-                "parameter",
-                "weights for each pair of residual element and token of the vocabulary",
-                "definition")
+            Spec("1", "parameter", "weights per pair of residual element and vocabulary token", "definition")
                 .positive()
                 .by_default(1);
     };
     struct output_head_parameters
     {
-        static constexpr Spec spec = Spec("N_h", "parameter", "weights of the output head", "R1.4");
+        static constexpr Spec spec = Spec("N_h", "parameter", "output head parameters", "R1.4");
         template <class T> static constexpr T formula(
             in<vocabulary_size, T> V,
             in<hidden_size, T> d,
@@ -127,17 +116,12 @@ namespace roofslate::quantities
     struct input_cv
     {
         static constexpr Spec spec =
-            Spec("c_I", "1", "coefficient of variation of the lengths of prompts (lognormal); 0: all equal", "Q6")
-                .range(0)
-                .by_default(0);
+            Spec("c_I", "1", "coefficient of variation (CV) of input tokens, lognormal", "Q6").range(0).by_default(0);
     };
     struct prompt_attended_tokens
     {
-        static constexpr Spec spec = Spec(
-            "L_a",
-            "token/sequence",
-            "tokens that a fresh token of a prompt attends to in layers that see the whole context, on average",
-            "R6.6");
+        static constexpr Spec spec =
+            Spec("L_a", "token/sequence", "mean tokens attended to per uncached input token, global layers", "R6.6");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
             in<prefix_length, T> L_p,
@@ -150,8 +134,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_{pc}",
             "s*chip/sequence",
-            "time of one chip for the arithmetic of a prompt outside of the routed experts; with full arithmetic the "
-            "head works on its last token alone",
+            "prefill compute time per prompt on one chip, all but routed experts",
             "R6.6");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
@@ -179,12 +162,12 @@ namespace roofslate::quantities
     struct prompt_batch
     {
         static constexpr Spec spec =
-            Spec("B_p", "sequence", "prompts that a pass reads together", "Q13").positive().by_default(1);
+            Spec("B_p", "sequence", "prompts per prefill pass", "Q13").positive().by_default(1);
     };
     struct prompt_expert_imbalance
     {
         static constexpr Spec spec =
-            Spec("\\mu_p", "1", "tokens of the fullest chip's experts relative to the mean, prompts", "R2.2").range(1);
+            Spec("\\mu_p", "1", "expert load imbalance in prefill, maximum relative to mean", "R2.2").range(1);
         template <class T> static constexpr T formula(
             in<expert_popularity_cv, T> c,
             in<expert_placement, T> placement,
@@ -205,11 +188,8 @@ namespace roofslate::quantities
     };
     struct prompt_expert_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{pk}",
-            "s*chip/sequence",
-            "time of one chip for the arithmetic of a prompt in the routed experts",
-            "R6.6");
+        static constexpr Spec spec =
+            Spec("t_{pk}", "s*chip/sequence", "prefill compute time per prompt on one chip, routed experts", "R6.6");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
             in<prefill_compute_efficiency, T> eta,
@@ -220,7 +200,7 @@ namespace roofslate::quantities
     struct prompt_compute_time
     {
         static constexpr Spec spec =
-            Spec("t_{pa}", "s/sequence", "time of the arithmetic of a prompt on all chips of a stage", "R6.6");
+            Spec("t_{pa}", "s/sequence", "prefill compute time per prompt, all chips of a stage", "R6.6");
         template <class T> static constexpr T formula(
             in<prefill_dense_time, T> t_c,
             in<prompt_expert_time, T> t_k,
@@ -229,11 +209,8 @@ namespace roofslate::quantities
     };
     struct prompt_transfer_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{pu}",
-            "s/sequence",
-            "time that a prompt takes on links and for activations beside its arithmetic",
-            "R3.8");
+        static constexpr Spec spec =
+            Spec("t_{pu}", "s/sequence", "exposed link and activation time per prompt, prefill", "R3.8");
         template <class T> static constexpr T formula(
             in<communication, T> o,
             in<fresh_input_tokens, T> I,
@@ -244,7 +221,8 @@ namespace roofslate::quantities
     };
     struct prefill_time
     {
-        static constexpr Spec spec = Spec("T_p", "s/sequence", "time in which a replica prefills one prompt", "Q13");
+        static constexpr Spec spec =
+            Spec("T_p", "s/sequence", "prefill time per prompt, inverse of replica prefill throughput", "Q13");
         template <class T> static constexpr T formula(
             in<prompt_compute_time, T> t_c,
             in<prompt_transfer_time, T> t_u,
@@ -257,17 +235,14 @@ namespace roofslate::quantities
             in<pipeline_stages, T> P)
         {
             const T time = t_c + beside(beside(t_u, t_p), t_r);
-            // where no pass decodes beside it, nothing else waits for off-loaded weights
+            // without decode in the same pass, only prefill waits for offloaded weights
             return select(t_h == T(0.0), time, choose(mode, time, max(time, n * t_h / B_p))) / P;
         }
     };
     struct prompts_per_pass
     {
-        static constexpr Spec spec = Spec(
-            "n_i",
-            "sequence",
-            "prompts that a pass with prompts reads: those that come together, or as many as answers end in a pass",
-            "Q13");
+        static constexpr Spec spec =
+            Spec("n_i", "sequence", "prompts per mixed batch, at least the prompts per prefill pass", "Q13");
         template <class T> static constexpr T formula(
             in<prompt_batch, T> B_p,
             in<batch_size, T> B,
@@ -278,35 +253,22 @@ namespace roofslate::quantities
     struct prompt_kernel_factor
     {
         static constexpr Spec spec =
-            Spec(
-                "f_K",
-                "1",
-                "time of a kernel in a pass that reads prompts over that in a pass that decodes, whose kernels engines "
-                "replay from a recorded graph",
-                "calibration")
+            Spec("f_K", "1", "ratio of kernel time in prefill to decode with recorded graphs", "calibration")
                 .range(1)
                 .by_default(1)
                 .ideal(1);
     };
     struct prompt_launch_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{Kp}",
-            "s",
-            "time that kernels take longer in a pass that reads prompts than in one that decodes",
-            "calibration");
+        static constexpr Spec spec =
+            Spec("t_{Kp}", "s", "extra kernel time of a prefill pass relative to decode", "calibration");
         template <class T> static constexpr T formula(in<prompt_kernel_factor, T> f, in<kernel_overhead, T> t_K)
         { return (f - 1.0) * t_K; }
     };
     struct concurrent_prefill_time
     {
-        static constexpr Spec spec = Spec(
-            "T_{pr}",
-            "s/sequence",
-            "time that a prompt adds to passes that decode: its arithmetic uses what memory leaves idle in one of "
-            "them; "
-            "inf where memory holds no sequence",
-            "Q13");
+        static constexpr Spec spec =
+            Spec("T_{pr}", "s/sequence", "prefill time per prompt in mixed batches, inf if no sequence fits", "Q13");
         template <class T>
         static constexpr T formula(
             in<overlap, T> o,
@@ -331,16 +293,12 @@ namespace roofslate::quantities
         }
     };
 
-    // --- what a client sees ---
+    // --- latency and throughput ---
 
     struct prefill_interference
     {
-        static constexpr Spec spec = Spec(
-            "T_i",
-            "s*sequence/token",
-            "time that the prompts of others take between two tokens of an answer: for each answer that ends a prompt "
-            "begins",
-            "Q13");
+        static constexpr Spec spec =
+            Spec("T_i", "s*sequence/token", "prefill interference, added time per output token", "Q13");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<running_sequences, T> B,
@@ -351,11 +309,7 @@ namespace roofslate::quantities
     struct time_per_output_token_factor
     {
         static constexpr Spec spec =
-            Spec(
-                "f_o",
-                "1",
-                "time between two tokens over what the terms add up to: what a few runs of one's own say",
-                "calibration")
+            Spec("f_o", "1", "ratio of measured to modeled time per output token (TPOT)", "calibration")
                 .positive()
                 .by_default(1)
                 .ideal(1);
@@ -364,7 +318,7 @@ namespace roofslate::quantities
     struct time_per_output_token
     {
         static constexpr Spec spec =
-            Spec("T_o", "s*sequence/token", "time between two tokens of an answer", "R1.1")
+            Spec("T_o", "s*sequence/token", "mean time per output token (TPOT) after the first", "R1.1")
                 .replaced_by_where<loaded_time_per_output_token, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
@@ -377,18 +331,15 @@ namespace roofslate::quantities
     struct request_overhead
     {
         static constexpr Spec spec =
-            Spec("\\tau_r", "s", "time that client, network and scheduler add to every request", "calibration")
+            Spec("\\tau_r", "s", "overhead per request (client, network, scheduler)", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
     };
     struct prompt_work_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{pw}",
-            "s/sequence",
-            "time of a prompt's own work on the chips that attend for it: arithmetic, links, activations, cache",
-            "R6.6");
+        static constexpr Spec spec =
+            Spec("t_{pw}", "s/sequence", "prefill time per prompt on its attention chips, without fixed time", "R6.6");
         template <class T> static constexpr T formula(
             in<prefill_dense_time, T> t_c,
             in<tensor_parallel, T> G_t,
@@ -407,7 +358,7 @@ namespace roofslate::quantities
     struct prompt_adapter_time
     {
         static constexpr Spec spec =
-            Spec("t_{pL}", "s", "time to read the adapters of a pass's prompts, one for each", "Punica");
+            Spec("t_{pL}", "s", "LoRA adapter read time per prefill pass, one adapter per prompt", "Punica");
         template <class T> static constexpr T formula(
             in<lora_adapters, T> n,
             in<prompt_batch, T> B_p,
@@ -418,12 +369,8 @@ namespace roofslate::quantities
     };
     struct prompt_pass_overhead
     {
-        static constexpr Spec spec = Spec(
-            "p_n",
-            "s",
-            "time of the passes that read a prompt that does not grow with it: weights, kernels, latencies, and what "
-            "off-loaded weights take beyond the prompt's work",
-            "R6.6");
+        static constexpr Spec spec =
+            Spec("p_n", "s", "fixed time of prefill passes (weights, kernels, latencies, host)", "R6.6");
         template <class T> static constexpr T formula(
             in<prompt_passes, T> n,
             in<latency_floor, T> t_w,
@@ -441,12 +388,7 @@ namespace roofslate::quantities
     };
     struct prefill_latency
     {
-        static constexpr Spec spec = Spec(
-            "t_p",
-            "s",
-            "time from the start of a prompt to its first token: arithmetic of the chips that attend for it, links, "
-            "activations, and in each pass the weights, kernels and latencies",
-            "R6.6");
+        static constexpr Spec spec = Spec("t_p", "s", "prefill latency, start of prefill to first token", "R6.6");
         template <class T> static constexpr T formula(
             in<prompt_batch, T> B_p,
             in<prompt_work_time, T> work,
@@ -456,7 +398,7 @@ namespace roofslate::quantities
     struct arrival_burst
     {
         static constexpr Spec spec =
-            Spec("\\beta_a", "1", "prompts ahead of one's own where one sequence is being answered", "calibration")
+            Spec("\\beta_a", "1", "queued prompts ahead of a request at one running sequence", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
@@ -464,19 +406,14 @@ namespace roofslate::quantities
     struct arrival_exponent
     {
         static constexpr Spec spec =
-            Spec(
-                "\\gamma_a",
-                "1",
-                "how the prompts ahead grow with the sequences: 1/2 where requests come together by chance, 1 where "
-                "all come at once",
-                "calibration")
+            Spec("\\gamma_a", "1", "exponent of queued prompts, 1/2 random, 1 simultaneous arrivals", "calibration")
                 .range(0, 1)
                 .by_default(0.5);
     };
     struct queued_prompts
     {
         static constexpr Spec spec =
-            Spec("\\beta_a B_r^{\\gamma_a}", "1", "prompts that are read before one's own, in the mean", "calibration");
+            Spec("\\beta_a B_r^{\\gamma_a}", "1", "mean queued prompts ahead of a request", "calibration");
         template <class T> static constexpr T formula(
             in<arrival_burst, T> b,
             in<running_sequences, T> B,
@@ -486,41 +423,28 @@ namespace roofslate::quantities
     struct admission_steps
     {
         static constexpr Spec spec =
-            Spec(
-                "n_w",
-                "1",
-                "passes that pass between a request and its first token besides those that read prompts: the rest of "
-                "the one under way, and those in which engines take requests in and give tokens out",
-                "calibration")
+            Spec("n_w", "1", "passes before the first token, prefill passes excluded", "calibration")
                 .range(0)
                 .by_default(0.5);
     };
     struct receive_interval
     {
         static constexpr Spec spec =
-            Spec(
-                "n_r",
-                "1",
-                "passes from one look of the scheduler for new requests to the next: a launch option of the engine",
-                "launch option")
+            Spec("n_r", "1", "passes between scheduler checks for new requests (launch option)", "launch option")
                 .range(1)
                 .by_default(1);
     };
     struct time_to_first_token_factor
     {
         static constexpr Spec spec =
-            Spec(
-                "f_f",
-                "1",
-                "time to the first token over what the terms add up to: what a few runs of one's own say",
-                "calibration")
+            Spec("f_f", "1", "ratio of measured to modeled time to first token (TTFT)", "calibration")
                 .positive()
                 .by_default(1)
                 .ideal(1);
     };
     struct prompt_cache_bytes
     {
-        static constexpr Spec spec = Spec("S_x", "byte/sequence", "bytes of the cache of a prompt, each once", "Q13");
+        static constexpr Spec spec = Spec("S_x", "byte/sequence", "KV cache per prompt, one copy", "Q13");
         template <class T> static constexpr T formula(
             in<kv_bytes_per_token, T> q,
             in<kv_stored_factor, T> k,
@@ -533,12 +457,8 @@ namespace roofslate::quantities
     };
     struct kv_transfer_time
     {
-        static constexpr Spec spec = Spec(
-            "T_x",
-            "s",
-            "time to send the cache of a prompt from the chips that prefill to those that decode; 0 where they are the "
-            "same, and where links are free",
-            "Q13");
+        static constexpr Spec spec =
+            Spec("T_x", "s", "KV-cache transfer time from prefill to decode, 0 if aggregated", "Q13");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_batch, T> B_p,
@@ -558,20 +478,14 @@ namespace roofslate::quantities
     struct prefix_load_time
     {
         static constexpr Spec spec =
-            Spec("T_l", "s", "time to load cached prefixes and adapters before prefill, mean", "definition")
+            Spec("T_l", "s", "mean load time of cached prefixes and adapters before prefill", "definition")
                 .range(0)
                 .otherwise<exposed_load_time>();
     };
     struct first_token_service_time
     {
         static constexpr Spec spec =
-            Spec(
-                "T_1",
-                "s",
-                "time to the first token once there is room: overhead, passes until a request is taken in, prompts "
-                "ahead "
-                "and its own, the transfer of its cache",
-                "R6.6")
+            Spec("T_1", "s", "time to first token (TTFT) after admission, prompts ahead included", "R6.6")
                 .replaced_by_where<loaded_first_token_time, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T>
@@ -593,8 +507,7 @@ namespace roofslate::quantities
     };
     struct service_time
     {
-        static constexpr Spec spec =
-            Spec("T_s", "s", "time from the start of a request to the end of its answer, without the queue", "R6.6");
+        static constexpr Spec spec = Spec("T_s", "s", "request latency after admission, queueing excluded", "R6.6");
         template <class T> static constexpr T formula(
             in<first_token_service_time, T> T_1,
             in<output_tokens, T> O,
@@ -605,12 +518,7 @@ namespace roofslate::quantities
     struct queue_time
     {
         static constexpr Spec spec =
-            Spec(
-                "T_q",
-                "s",
-                "wait for room in memory: the service of others, as often as clients outnumber the room; at a rate of "
-                "arrivals, for a slot",
-                "R6.13")
+            Spec("T_q", "s", "queueing delay for memory or a batch slot", "R6.13")
                 .replaced_by_where<loaded_slot_wait, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
@@ -621,14 +529,13 @@ namespace roofslate::quantities
     };
     struct time_to_first_token
     {
-        static constexpr Spec spec =
-            Spec("T_f", "s", "time from a request to its first token: the queue, and its service to there", "R6.6");
+        static constexpr Spec spec = Spec("T_f", "s", "mean time to first token (TTFT), queueing included", "R6.6");
         template <class T> static constexpr T formula(in<first_token_service_time, T> T_1, in<queue_time, T> T_q)
         { return T_1 + T_q; }
     };
     struct request_latency
     {
-        static constexpr Spec spec = Spec("T_r", "s", "time from a request to the end of its answer", "R6.6");
+        static constexpr Spec spec = Spec("T_r", "s", "end-to-end request latency, queueing included", "R6.6");
         template <class T> static constexpr T formula(in<queue_time, T> T_q, in<service_time, T> T_s)
         { return T_q + T_s; }
     };
@@ -636,7 +543,7 @@ namespace roofslate::quantities
     struct request_throughput
     {
         static constexpr Spec spec =
-            Spec("B_r/T_s", "sequence/s", "requests that a replica answers in a second", "R1.14")
+            Spec("B_r/T_s", "sequence/s", "request throughput per replica", "R1.14")
                 .replaced_by_where<loaded_request_throughput, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(in<running_sequences, T> B, in<service_time, T> T_s)
@@ -645,7 +552,7 @@ namespace roofslate::quantities
     struct tokens_per_second_per_user
     {
         static constexpr Spec spec =
-            Spec("1/T_o", "token/s/sequence", "tokens that a client gets in a second", "R1.14");
+            Spec("1/T_o", "token/s/sequence", "output tokens per second per user (interactivity)", "R1.14");
         template <class T> static constexpr T formula(in<time_per_output_token, T> T_o) { return 1.0 / T_o; }
     };
     struct prefill_replicas;
@@ -653,7 +560,7 @@ namespace roofslate::quantities
     struct prefill_load
     {
         static constexpr Spec spec =
-            Spec("\\rho_p", "1", "replicas that prefill for one that decodes; 0 where it prefills itself", "Q13")
+            Spec("\\rho_p", "1", "prefill replicas per decode replica, 0 if aggregated", "Q13")
                 .replaced_by_where<prefill_replica_ratio, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
@@ -665,11 +572,7 @@ namespace roofslate::quantities
     struct tokens_per_second_per_chip
     {
         static constexpr Spec spec =
-            Spec(
-                "R_G",
-                "token/s/chip",
-                "tokens of answers that a chip makes in a second, chips that prefill counted",
-                "R1.14")
+            Spec("R_G", "token/s/chip", "output tokens per second per chip, prefill chips included", "R1.14")
                 .replaced_by_where<pool_tokens_per_second_per_chip, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<request_throughput, T> rate,
@@ -678,18 +581,13 @@ namespace roofslate::quantities
             in<prefill_load, T> rho)
         { return rate * (O / G) / (1.0 + rho); }
     };
-    // --- what it costs ---
+    // --- cost ---
 
     struct pool_cost_per_input_token;
     struct cost_per_input_token
     {
         static constexpr Spec spec =
-            Spec(
-                "c_I",
-                "USD/token",
-                "price of the chips for the time of a prompt, over its fresh tokens: on chips that decode what it adds "
-                "to their passes, apart all of it",
-                "R6.8")
+            Spec("c_I", "USD/token", "prefill cost per uncached input token", "R6.8")
                 .replaced_by_where<pool_cost_per_input_token, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
@@ -703,15 +601,13 @@ namespace roofslate::quantities
     struct load_factor
     {
         static constexpr Spec spec =
-            Spec("\\lambda_f", "1", "share of the time in which the chips that are paid for have this load", "Q13")
-                .positive(1)
-                .by_default(1);
+            Spec("\\lambda_f", "1", "fraction of paid chip time under this load", "Q13").positive(1).by_default(1);
     };
     struct pool_cost_per_request;
     struct cost_per_request
     {
         static constexpr Spec spec =
-            Spec("c_R", "USD/sequence", "price of the chips over the requests that they answer", "R1.5")
+            Spec("c_R", "USD/sequence", "cost per request, prefill included", "R1.5")
                 .replaced_by_where<pool_cost_per_request, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
@@ -723,18 +619,13 @@ namespace roofslate::quantities
     };
     struct cost_per_output_token
     {
-        static constexpr Spec spec = Spec(
-            "c_O",
-            "USD/token",
-            "the bill: price of all chips over the tokens of the answers, prompts included",
-            "R1.5");
+        static constexpr Spec spec = Spec("c_O", "USD/token", "cost per output token, prompts included", "R1.5");
         template <class T> static constexpr T formula(in<cost_per_request, T> c, in<output_tokens, T> O)
         { return c / O; }
     };
     struct blended_cost_per_token
     {
-        static constexpr Spec spec =
-            Spec("c_B", "USD/token", "price of all chips over the tokens of prompts and answers", "R1.5");
+        static constexpr Spec spec = Spec("c_B", "USD/token", "blended cost per token, input and output", "R1.5");
         template <class T> static constexpr T formula(
             in<cost_per_request, T> c,
             in<input_tokens, T> I,

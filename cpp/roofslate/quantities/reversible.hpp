@@ -1,4 +1,4 @@
-// Chapter 7: what training keeps for the backward pass, and what it pays to keep less.
+// Chapter 7: activations saved for the backward pass, and the cost of saving fewer.
 #pragma once
 #include "roofslate/quantities/economics.hpp"
 
@@ -7,17 +7,14 @@ namespace roofslate::quantities
     struct backward_flops_per_parameter
     {
         static constexpr Spec spec =
-            Spec(
-                "4",
-                "FLOP/parameter/token",
-                "a multiply and an add for the gradient of each weight and for that of each of its inputs",
-                "R5.1")
+            Spec("4", "FLOP/parameter/token", "backward FLOPs per parameter and token", "R5.1")
                 .positive()
                 .by_default(4);
     };
     struct training_flops_per_parameter
     {
-        static constexpr Spec spec = Spec("6", "FLOP/parameter/token", "forward and backward", "R5.1");
+        static constexpr Spec spec =
+            Spec("6", "FLOP/parameter/token", "training FLOPs per parameter and token, forward plus backward", "R5.1");
         template <class T> static constexpr T formula(
             in<flops_per_parameter_token, T> two,
             in<backward_flops_per_parameter, T> four)
@@ -29,7 +26,7 @@ namespace roofslate::quantities
             Spec(
                 "\\tau_T",
                 "1",
-                "weights changed by training (all, LoRA adapters on frozen weights)",
+                "weights updated by training (all, LoRA adapters on frozen weights)",
                 "LoRA, arXiv 2106.09685")
                 .one_of("all", "adapters")
                 .by_default(0);
@@ -40,7 +37,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "c_b",
             "FLOP/parameter/token",
-            "training FLOPs per base-model weight and token, frozen or trained",
+            "training FLOPs per base-model parameter and token, frozen or trained",
             "LoRA, arXiv 2106.09685");
         template <class T> static constexpr T formula(
             in<trained_weights, T> trained,
@@ -50,27 +47,22 @@ namespace roofslate::quantities
         { return choose(trained, six, two + four / 2.0); }
     };
     struct sequence_length
+    { static constexpr Spec spec = Spec("L_T", "token/sequence", "training sequence length", "R5.1").positive(); };
+    struct global_batch_size
     {
         static constexpr Spec spec =
-            Spec("L_T", "token/sequence", "tokens of a sequence that is trained on", "R5.1").positive();
+            Spec("B_T", "sequence", "global batch size, sequences per training step", "R3.5").positive();
     };
-    struct global_batch_size
-    { static constexpr Spec spec = Spec("B_T", "sequence", "sequences of one training step", "R3.5").positive(); };
     struct tokens_per_step
     {
-        static constexpr Spec spec = Spec("n_T", "token", "tokens of one training step", "R7.3").positive();
+        static constexpr Spec spec = Spec("n_T", "token", "tokens per training step", "R7.3").positive();
         template <class T> static constexpr T formula(in<global_batch_size, T> B, in<sequence_length, T> L)
         { return B * L; }
     };
     struct activation_policy
     {
         static constexpr Spec spec =
-            Spec(
-                "\\pi_a",
-                "1",
-                "what the forward pass keeps: all; what large matrices give; the input of each layer; only the last "
-                "layer's output, from which the others are undone",
-                "Q7")
+            Spec("\\pi_a", "1", "activations saved for the backward pass (checkpointing)", "Q7")
                 .one_of("all", "selective", "block", "reversible");
     };
     struct activations_of_a_layer
@@ -79,7 +71,7 @@ namespace roofslate::quantities
             Spec(
                 "20",
                 "1",
-                "activations of a layer as wide as the residual stream, all intermediates",
+                "activations per layer relative to hidden size, all intermediates",
                 "scaling book, chapter 5")
                 .positive()
                 .by_default(20);
@@ -90,7 +82,7 @@ namespace roofslate::quantities
             Spec(
                 "7",
                 "1",
-                "activations of a layer as wide as the residual stream, results of large matrices alone",
+                "activations per layer relative to hidden size, large-matrix outputs",
                 "scaling book, chapter 5")
                 .positive()
                 .by_default(7);
@@ -98,18 +90,13 @@ namespace roofslate::quantities
     struct reversible_streams
     {
         static constexpr Spec spec =
-            Spec(
-                "n_s",
-                "1",
-                "halves of a reversible layer that are kept; each is as wide as the residual stream",
-                "R7.3")
+            Spec("n_s", "1", "saved halves of a reversible layer, each one hidden size wide", "R7.3")
                 .range(1)
                 .by_default(1);
     };
     struct kept_activations
     {
-        static constexpr Spec spec =
-            Spec("c_a", "1", "activations as wide as the residual stream that are kept for each layer", "Q7");
+        static constexpr Spec spec = Spec("c_a", "1", "saved activations per layer relative to hidden size", "Q7");
         template <class T> static constexpr T formula(
             in<activation_policy, T> policy,
             in<activations_of_a_layer, T> all,
@@ -120,8 +107,7 @@ namespace roofslate::quantities
     };
     struct activation_bytes
     {
-        static constexpr Spec spec =
-            Spec("K_a", "byte", "memory that one step of training keeps for the backward pass", "R7.3");
+        static constexpr Spec spec = Spec("K_a", "byte", "saved activations of a training step, all layers", "R7.3");
         template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<layers, T> n,
@@ -132,19 +118,15 @@ namespace roofslate::quantities
     };
     struct repeated_forward
     {
-        static constexpr Spec spec = Spec(
-            "\\rho_a",
-            "1",
-            "share of the forward pass that the backward pass computes again; what is cheap beside large matrices is "
-            "left out",
-            "Q7");
+        static constexpr Spec spec =
+            Spec("\\rho_a", "1", "fraction of the forward pass recomputed in the backward pass", "Q7");
         template <class T> static constexpr T formula(in<activation_policy, T> policy)
         { return choose(policy, T(0.0), T(0.0), T(1.0)); }
     };
     struct recomputation_factor
     {
         static constexpr Spec spec =
-            Spec("\\chi", "1", "arithmetic of a training step over that of one that keeps everything", "R7.3");
+            Spec("\\chi", "1", "ratio of training-step FLOPs with recomputation to without", "R7.3");
         template <class T> static constexpr T formula(
             in<repeated_forward, T> again,
             in<flops_per_parameter_token, T> two,

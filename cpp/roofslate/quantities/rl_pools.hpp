@@ -23,7 +23,7 @@ namespace roofslate::quantities
             Spec(
                 "\\rho_f",
                 "1",
-                "slots at the end of a batch (awaited, refilled by the next batch)",
+                "free slots at batch end (awaited, refilled by the next batch)",
                 "AReaL, arXiv 2505.24298")
                 .one_of("awaited", "refilled")
                 .by_default(0);
@@ -45,7 +45,8 @@ namespace roofslate::quantities
     };
     struct rl_paid_chips
     {
-        static constexpr Spec spec = Spec("G_{RT}", "chip", "chips of both pools, shared ones once", "definition");
+        static constexpr Spec spec =
+            Spec("G_{RT}", "chip", "chips of both pools, shared chips counted once", "definition");
         template <class T> static constexpr T formula(
             in<rl_mode, T> mode,
             in<rollout_chips, T> G_R,
@@ -55,30 +56,27 @@ namespace roofslate::quantities
     struct rollout_chip_price
     {
         static constexpr Spec spec =
-            Spec("p_R", "USD/s/chip", "rental price per chip of the rollout pool", "definition")
-                .range(0)
-                .otherwise<chip_price>();
+            Spec("p_R", "USD/s/chip", "rental price per rollout chip", "definition").range(0).otherwise<chip_price>();
     };
     struct trainer_chip_price
     {
         static constexpr Spec spec =
-            Spec("p_T", "USD/s/chip", "rental price per chip of the trainer", "definition")
-                .range(0)
-                .otherwise<chip_price>();
+            Spec("p_T", "USD/s/chip", "rental price per trainer chip", "definition").range(0).otherwise<chip_price>();
     };
 
     // --- one step: a batch of rollouts, an update, new weights ---
 
     struct rl_batch_rollouts
     {
-        static constexpr Spec spec = Spec("n_S", "sequence", "rollouts of a step, all replicas", "definition");
+        static constexpr Spec spec =
+            Spec("n_S", "sequence", "rollouts per reinforcement-learning (RL) step, all replicas", "definition");
         template <class T> static constexpr T formula(in<rollouts_per_batch, T> n, in<rollout_replicas, T> R)
         { return n * R; }
     };
     struct rl_step_tokens
     {
         static constexpr Spec spec =
-            Spec("D_S", "token", "trained tokens of a step, prompts included", "definition").positive();
+            Spec("D_S", "token", "trained tokens per RL step, prompts included", "definition").positive();
         template <class T> static constexpr T formula(
             in<rl_batch_rollouts, T> n,
             in<input_tokens, T> I,
@@ -88,30 +86,24 @@ namespace roofslate::quantities
     struct scoring_passes
     {
         static constexpr Spec spec =
-            Spec(
-                "n_s",
-                "1",
-                "scoring passes per token (reference, old policy) besides the update",
-                "PPO, arXiv 1707.06347")
+            Spec("n_s", "1", "scoring passes per token (reference model, old policy)", "PPO, arXiv 1707.06347")
                 .range(0)
                 .by_default(0);
     };
     struct update_epochs
     {
         static constexpr Spec spec =
-            Spec("n_e", "1", "times a rollout is trained on", "PPO, arXiv 1707.06347").positive().by_default(1);
+            Spec("n_e", "1", "update epochs per rollout", "PPO, arXiv 1707.06347").positive().by_default(1);
     };
     struct trainer_peak_flops
     {
         static constexpr Spec spec =
-            Spec("F_G", "FLOP/s/chip", "peak compute of a trainer chip, BF16 unless given", "R1.2")
-                .positive()
-                .otherwise<peak_flops_bf16>();
+            Spec("F_G", "FLOP/s/chip", "peak compute per trainer chip", "R1.2").positive().otherwise<peak_flops_bf16>();
     };
     struct trainer_time
     {
         static constexpr Spec spec =
-            Spec("t_G", "s", "time of a step's update, scoring passes included", "R5.1").range(0);
+            Spec("t_G", "s", "update time of an RL step, scoring passes included", "R5.1").range(0);
         template <class T> static constexpr T formula(
             in<rl_step_tokens, T> D,
             in<training_flops_per_token, T> f,
@@ -127,21 +119,21 @@ namespace roofslate::quantities
     struct weight_sync_path
     {
         static constexpr Spec spec =
-            Spec("\\rho_y", "1", "path of new weights (relayed by replicas, direct from the trainer)", "definition")
+            Spec("\\rho_y", "1", "weight-synchronization path (relayed by replicas, direct)", "definition")
                 .one_of("relayed", "direct")
                 .by_default(0);
     };
     struct weight_sync_bandwidth
     {
         static constexpr Spec spec =
-            Spec("u_y", "byte/s/chip", "bandwidth per chip for weight synchronization, each way", "definition")
+            Spec("u_y", "byte/s/chip", "weight-synchronization bandwidth per chip, each direction", "definition")
                 .positive(infinite)
                 .otherwise<scale_out_bandwidth>();
     };
     struct weight_sync_time
     {
         static constexpr Spec spec =
-            Spec("t_y", "s", "time to bring new weights to all rollout replicas", "definition").range(0);
+            Spec("t_y", "s", "weight-synchronization time to all rollout replicas", "definition").range(0);
         template <class T> static constexpr T formula(
             in<deployed_weight_bytes, T> W,
             in<chips, T> G,
@@ -155,7 +147,7 @@ namespace roofslate::quantities
     struct rollout_pool_time
     {
         static constexpr Spec spec =
-            Spec("t_R", "s", "time of a step's rollouts, awaited or in refilled slots", "definition");
+            Spec("t_R", "s", "rollout time of an RL step, awaited or refilled slots", "definition");
         template <class T> static constexpr T formula(
             in<rollout_refill, T> refill,
             in<rollout_time, T> awaited,
@@ -164,8 +156,11 @@ namespace roofslate::quantities
     };
     struct rl_step_time
     {
-        static constexpr Spec spec =
-            Spec("T_S", "s", "time of an RL step, both pools and weight synchronization", "AReaL, arXiv 2505.24298");
+        static constexpr Spec spec = Spec(
+            "T_S",
+            "s",
+            "reinforcement-learning (RL) step time, synchronization included",
+            "AReaL, arXiv 2505.24298");
         template <class T> static constexpr T formula(
             in<rl_mode, T> mode,
             in<rollout_pool_time, T> t_R,
@@ -176,13 +171,14 @@ namespace roofslate::quantities
     struct rollout_pool_utilization
     {
         static constexpr Spec spec =
-            Spec("t_R/T_S", "1", "share of a step in which the rollout pool generates", "definition");
+            Spec("t_R/T_S", "1", "rollout-pool utilization, fraction of a step spent generating", "definition");
         template <class T> static constexpr T formula(in<rollout_pool_time, T> t, in<rl_step_time, T> T_S)
         { return t / T_S; }
     };
     struct trainer_pool_utilization
     {
-        static constexpr Spec spec = Spec("t_G/T_S", "1", "share of a step in which the trainer works", "definition");
+        static constexpr Spec spec =
+            Spec("t_G/T_S", "1", "trainer-pool utilization, fraction of a step spent training", "definition");
         template <class T> static constexpr T formula(in<trainer_time, T> t, in<rl_step_time, T> T_S)
         { return t / T_S; }
     };
@@ -199,11 +195,8 @@ namespace roofslate::quantities
     struct rl_staleness
     {
         // A batch waits for the update before its own; a rollout in refilled slots also sees those made while it runs.
-        static constexpr Spec spec = Spec(
-            "s_S",
-            "1",
-            "mean updates between a rollout's first token and its training",
-            "AReaL, arXiv 2505.24298");
+        static constexpr Spec spec =
+            Spec("s_S", "1", "rollout staleness, mean updates from first token to training", "AReaL, arXiv 2505.24298");
         template <class T> static constexpr T formula(
             in<rl_mode, T> mode,
             in<rollout_refill, T> refill,
@@ -223,7 +216,7 @@ namespace roofslate::quantities
 
     struct rl_step_cost
     {
-        static constexpr Spec spec = Spec("c_S", "USD", "price of both pools for a step", "definition");
+        static constexpr Spec spec = Spec("c_S", "USD", "cost of an RL step, both pools", "definition");
         template <class T> static constexpr T formula(
             in<rl_mode, T> mode,
             in<rl_step_time, T> T_S,
@@ -237,22 +230,22 @@ namespace roofslate::quantities
     struct rl_cost_per_token
     {
         static constexpr Spec spec =
-            Spec("c_S/D_S", "USD/token", "price of both pools per trained token", "definition");
+            Spec("c_S/D_S", "USD/token", "RL cost per trained token, both pools", "definition");
         template <class T> static constexpr T formula(in<rl_step_cost, T> c, in<rl_step_tokens, T> D) { return c / D; }
     };
     struct rl_steps
     {
-        static constexpr Spec spec = Spec("n_{RL}", "1", "steps of reinforcement learning", "definition").positive();
+        static constexpr Spec spec = Spec("n_{RL}", "1", "reinforcement-learning (RL) steps", "definition").positive();
         template <class T> static constexpr T formula(in<rl_tokens, T> D, in<rl_step_tokens, T> D_S) { return D / D_S; }
     };
     struct rl_pools_time
     {
-        static constexpr Spec spec = Spec("T_P", "s", "time of all steps on two pools", "definition");
+        static constexpr Spec spec = Spec("T_P", "s", "RL time, all steps, both pools", "definition");
         template <class T> static constexpr T formula(in<rl_steps, T> n, in<rl_step_time, T> t) { return n * t; }
     };
     struct rl_pools_cost
     {
-        static constexpr Spec spec = Spec("c_P", "USD", "price of all steps on two pools", "definition");
+        static constexpr Spec spec = Spec("c_P", "USD", "RL cost, all steps, both pools", "definition");
         template <class T> static constexpr T formula(in<rl_steps, T> n, in<rl_step_cost, T> c) { return n * c; }
     };
 

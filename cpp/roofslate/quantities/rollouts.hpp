@@ -119,10 +119,10 @@ namespace roofslate::quantities
             return min(low, high);
         }
         static constexpr double nothing = 39; // e^-39 is below the rounding of 1
-        // Where the lengths end, or beyond it nothing is left of n of them.
+        // The largest length, or the point beyond which n of them have negligible probability.
         static double end(const Lognormal& length, double n, double most)
         { return min(length.deviate(most), length.s() + sqrt(2 * (nothing + log(max(n, 1.0))))); }
-        static constexpr double little_spread = 1e-6; // slopes by the spread are those of this one below it
+        static constexpr double little_spread = 1e-6; // slopes by the spread are constant below this one
     };
 
     // Longest of n lengths, mean: the integral of 1 - F^n.
@@ -351,41 +351,40 @@ namespace roofslate::quantities
     struct rollouts_per_batch
     {
         static constexpr Spec spec =
-            Spec("n_R", "sequence", "rollouts of a batch on a replica, all awaited", "RollPacker, arXiv 2509.21009")
+            Spec("n_R", "sequence", "rollouts per batch on a replica, all awaited", "RollPacker, arXiv 2509.21009")
                 .range(1);
     };
     struct rollout_length
     {
         static constexpr Spec spec =
-            Spec("m_R", "token/sequence", "rollout length before the limit, mean", "definition")
+            Spec("m_R", "token/sequence", "mean rollout length before the limit", "definition")
                 .positive()
                 .otherwise<output_tokens>();
     };
     struct rollout_length_cv
     {
         static constexpr Spec spec =
-            Spec("c_R", "1", "coefficient of variation of rollout lengths, lognormal", "definition")
+            Spec("c_R", "1", "coefficient of variation (CV) of rollout lengths, lognormal", "definition")
                 .range(0)
                 .by_default(1);
     };
     struct rollout_length_limit
     {
         static constexpr Spec spec =
-            Spec("L_R", "token/sequence", "longest rollout, longer ones are cut", "definition")
+            Spec("L_R", "token/sequence", "maximum rollout length, longer rollouts truncated", "definition")
                 .positive(infinite)
                 .by_default(infinite);
     };
     struct rollout_limit_ratio
     {
-        static constexpr Spec spec =
-            Spec("L_R/m_R", "1", "rollout length limit relative to the mean length", "definition");
+        static constexpr Spec spec = Spec("L_R/m_R", "1", "ratio of rollout length limit to mean length", "definition");
         template <class T> static constexpr T formula(in<rollout_length_limit, T> L, in<rollout_length, T> m)
         { return select(L == T(infinite), T(infinite), L / m); }
     };
     struct mean_rollout_tokens
     {
         static constexpr Spec spec =
-            Spec("\\bar m_R", "token/sequence", "tokens per rollout, cut ones included", "definition");
+            Spec("\\bar m_R", "token/sequence", "mean tokens per rollout, truncated rollouts included", "definition");
         template <class T> static constexpr T formula(
             in<rollout_length, T> m,
             in<rollout_length_cv, T> cv,
@@ -395,7 +394,7 @@ namespace roofslate::quantities
     struct longest_rollout_tokens
     {
         static constexpr Spec spec =
-            Spec("L_{(n)}", "token/sequence", "tokens of the longest rollout of a batch, mean", "definition");
+            Spec("L_{(n)}", "token/sequence", "mean tokens of the longest rollout in a batch", "definition");
         template <class T> static constexpr T formula(
             in<rollout_length, T> m,
             in<rollouts_per_batch, T> n,
@@ -406,7 +405,7 @@ namespace roofslate::quantities
     struct last_rollouts_tokens
     {
         static constexpr Spec spec =
-            Spec("R_{(N)}", "token/sequence", "tokens decoded after the last slot is refilled, mean", "definition");
+            Spec("R_{(N)}", "token/sequence", "mean tokens decoded after the last slot refill", "definition");
         template <class T> static constexpr T formula(
             in<rollout_length, T> m,
             in<batch_slots, T> N,
@@ -417,7 +416,7 @@ namespace roofslate::quantities
     struct rollout_passes
     {
         static constexpr Spec spec =
-            Spec("p_R", "1", "decode passes until the last rollout of a batch ends", "definition");
+            Spec("p_R", "1", "decode passes until the last rollout in a batch ends", "definition");
         template <class T> static constexpr T formula(
             in<rollouts_per_batch, T> n,
             in<batch_slots, T> N,
@@ -437,7 +436,8 @@ namespace roofslate::quantities
     };
     struct rollout_sequence_time
     {
-        static constexpr Spec spec = Spec("t_n", "s", "time that all rollouts of a batch add to passes", "definition");
+        static constexpr Spec spec =
+            Spec("t_n", "s", "per-sequence pass time, sum for all rollouts in a batch", "definition");
         template <class T> static constexpr T formula(
             in<rollouts_per_batch, T> n,
             in<mean_rollout_tokens, T> mean,
@@ -448,7 +448,7 @@ namespace roofslate::quantities
     struct rollout_time
     {
         static constexpr Spec spec =
-            Spec("T_R", "s", "time until the last rollout of a batch ends (makespan)", "definition");
+            Spec("T_R", "s", "rollout batch time until the last rollout ends (makespan)", "definition");
         template <class T> static constexpr T formula(
             in<fixed_pass_time, T> W,
             in<rollout_passes, T> passes,
@@ -457,8 +457,7 @@ namespace roofslate::quantities
     };
     struct refilled_rollout_time
     {
-        static constexpr Spec spec =
-            Spec("T_{RR}", "s", "time of a batch of rollouts in slots that are always full", "definition");
+        static constexpr Spec spec = Spec("T_{RR}", "s", "rollout batch time, slots always full", "definition");
         template <class T> static constexpr T formula(
             in<fixed_pass_time, T> W,
             in<rollouts_per_batch, T> n,
@@ -470,15 +469,13 @@ namespace roofslate::quantities
     };
     struct rollout_waiting_factor
     {
-        static constexpr Spec spec =
-            Spec("f_R", "1", "rollout time relative to slots that are always full", "definition");
+        static constexpr Spec spec = Spec("f_R", "1", "rollout batch time relative to slots always full", "definition");
         template <class T> static constexpr T formula(in<rollout_time, T> T_R, in<refilled_rollout_time, T> full)
         { return T_R / full; }
     };
     struct rollout_utilization
     {
-        static constexpr Spec spec =
-            Spec("u_R", "1", "rollout throughput relative to slots that are always full", "definition");
+        static constexpr Spec spec = Spec("u_R", "1", "rollout throughput relative to slots always full", "definition");
         template <class T> static constexpr T formula(in<rollout_waiting_factor, T> f) { return 1.0 / f; }
     };
 

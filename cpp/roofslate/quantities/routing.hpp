@@ -1,4 +1,4 @@
-// Chapter 1: what sparsity buys. The scaling law of routed models of Clark et al. 2022, "Unified Scaling Laws for
+// Chapter 1: the gain from sparsity. The scaling law of routed models of Clark et al. 2022, "Unified Scaling Laws for
 // Routed Language Models" (arXiv 2202.01169, equation 1): one expert a token, `experts` experts a layer,
 // `active_parameters` the dense size they grow from.
 #pragma once
@@ -6,17 +6,19 @@
 
 namespace roofslate::quantities
 {
-    // --- the fit; the defaults are those of S-BASE routing ---
+    // --- the fit; the defaults describe S-BASE routing ---
 
     struct routing_size_exponent
     {
         static constexpr Spec spec =
-            Spec("a", "1", "exponent of the size in the routed law", "arXiv 2202.01169 Table 3").by_default(-0.082);
+            Spec("a", "1", "model-size exponent of the routed scaling law", "arXiv 2202.01169 Table 3")
+                .by_default(-0.082);
     };
     struct routing_experts_exponent
     {
         static constexpr Spec spec =
-            Spec("b", "1", "exponent of the experts in the routed law", "arXiv 2202.01169 Table 3").by_default(-0.108);
+            Spec("b", "1", "expert-count exponent of the routed scaling law", "arXiv 2202.01169 Table 3")
+                .by_default(-0.108);
     };
     struct routing_interaction
     {
@@ -24,46 +26,51 @@ namespace roofslate::quantities
             Spec(
                 "c_{ab}",
                 "1",
-                "how the gain from experts fades with size in the routed law",
+                "interaction of model size and expert count, routed scaling law",
                 "arXiv 2202.01169 Table 3")
                 .by_default(0.009);
     };
     struct routing_intercept
     {
         static constexpr Spec spec =
-            Spec(
-                "d_0",
-                "1",
-                "decimal logarithm of the routed law's loss at size and experts one",
-                "arXiv 2202.01169 Table 3")
+            Spec("d_0", "1", "log10 loss at unit size and unit experts, routed scaling law", "arXiv 2202.01169 Table 3")
                 .by_default(1.104);
     };
     struct routing_first_experts
     {
         static constexpr Spec spec =
-            Spec("E_s", "1", "saturated experts of a single expert", "arXiv 2202.01169 Table 3")
+            Spec(
+                "E_s",
+                "1",
+                "saturated expert count of a single expert, routed scaling law",
+                "arXiv 2202.01169 Table 3")
                 .positive()
                 .by_default(1.847);
     };
     struct routing_most_experts
     {
         static constexpr Spec spec =
-            Spec("E_m", "1", "saturated experts of experts without end", "arXiv 2202.01169 Table 3")
+            Spec(
+                "E_m",
+                "1",
+                "saturated expert count of unlimited experts, routed scaling law",
+                "arXiv 2202.01169 Table 3")
                 .positive()
                 .by_default(314.478);
     };
     struct routing_unit_size
     {
         static constexpr Spec spec =
-            Spec("N_u", "parameter", "size that the routed law counts in", "arXiv 2202.01169").positive().by_default(1);
+            Spec("N_u", "parameter", "model-size unit of the routed scaling law", "arXiv 2202.01169")
+                .positive()
+                .by_default(1);
     };
 
     // --- the law ---
 
     struct saturated_experts
     {
-        static constexpr Spec spec =
-            Spec("\\hat E", "1", "experts as the routed law counts them: bounded below and above", "R1.16");
+        static constexpr Spec spec = Spec("\\hat E", "1", "saturated expert count, routed scaling law", "R1.16");
         template <class T> static constexpr T formula(
             in<experts, T> X,
             in<routing_first_experts, T> E_s,
@@ -72,7 +79,8 @@ namespace roofslate::quantities
     };
     struct routed_size_exponent
     {
-        static constexpr Spec spec = Spec("\\alpha", "1", "exponent of the size at this number of experts", "R1.16");
+        static constexpr Spec spec =
+            Spec("\\alpha", "1", "effective model-size exponent at the given expert count", "R1.16");
         template <class T> static constexpr T formula(
             in<routing_size_exponent, T> a,
             in<routing_interaction, T> c,
@@ -81,7 +89,7 @@ namespace roofslate::quantities
     };
     struct dense_size_exponent
     {
-        static constexpr Spec spec = Spec("\\alpha_1", "1", "exponent of the size of a dense model", "R1.16");
+        static constexpr Spec spec = Spec("\\alpha_1", "1", "effective model-size exponent of a dense model", "R1.16");
         template <class T> static constexpr T formula(
             in<routing_size_exponent, T> a,
             in<routing_interaction, T> c,
@@ -91,7 +99,7 @@ namespace roofslate::quantities
     struct routed_loss
     {
         static constexpr Spec spec =
-            Spec("\\mathcal L", "1", "validation loss of a routed model, in nats a token", "R1.16");
+            Spec("\\mathcal L", "1", "validation loss of a routed model in nats per token", "R1.16");
         template <class T> static constexpr T formula(
             in<routing_intercept, T> d,
             in<saturated_experts, T> E,
@@ -104,7 +112,7 @@ namespace roofslate::quantities
     struct dense_equivalent_gain
     {
         static constexpr Spec spec =
-            Spec("\\bar N/N_a", "1", "size of the dense model of equal loss over the active weights", "R1.16");
+            Spec("\\bar N/N_a", "1", "ratio of equal-loss dense size to active parameters", "R1.16");
         template <class T> static constexpr T formula(
             in<saturated_experts, T> E,
             in<routing_first_experts, T> E_s,
@@ -117,7 +125,7 @@ namespace roofslate::quantities
     };
     struct effective_dense_parameters
     {
-        static constexpr Spec spec = Spec("\\bar N", "parameter", "size of the dense model of equal loss", "R1.16");
+        static constexpr Spec spec = Spec("\\bar N", "parameter", "equal-loss dense model size", "R1.16");
         template <class T> static constexpr T formula(in<active_parameters, T> N, in<dense_equivalent_gain, T> gain)
         { return N * gain; }
     };
@@ -127,7 +135,7 @@ namespace roofslate::quantities
     struct routing_cutoff_parameters
     {
         static constexpr Spec spec =
-            Spec("N_\\mathrm{cut}", "parameter", "active weights from which on experts no longer help", "R1.16");
+            Spec("N_\\mathrm{cut}", "parameter", "active parameters at which more experts stop reducing loss", "R1.16");
         template <class T> static constexpr T formula(
             in<routing_unit_size, T> one,
             in<routing_experts_exponent, T> b,
@@ -137,12 +145,12 @@ namespace roofslate::quantities
     struct matched_dense_parameters
     {
         static constexpr Spec spec =
-            Spec("N_D", "parameter", "size of a dense model whose loss is to be matched", "R1.16").positive();
+            Spec("N_D", "parameter", "size of the dense model to match in loss", "R1.16").positive();
     };
     struct matching_saturated_experts
     {
         static constexpr Spec spec =
-            Spec("\\hat E_D", "1", "saturated experts that match a dense model; inf: never", "R1.16");
+            Spec("\\hat E_D", "1", "saturated expert count matching a dense model, inf if never", "R1.16");
         template <class T> static constexpr T formula(
             in<routing_first_experts, T> E_s,
             in<routing_experts_exponent, T> b,
@@ -162,7 +170,7 @@ namespace roofslate::quantities
     struct matching_experts
     {
         static constexpr Spec spec =
-            Spec("E_D", "1", "fewest experts with which a model is as good as a dense one; inf: never", "R1.16");
+            Spec("E_D", "1", "fewest routed experts matching a dense model's loss, inf if never", "R1.16");
         template <class T> static constexpr T formula(
             in<matching_saturated_experts, T> E,
             in<routing_first_experts, T> E_s,

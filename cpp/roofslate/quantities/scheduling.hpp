@@ -1,4 +1,4 @@
-// Chapter 1: when a pass departs, who waits for it, and what would fill it.
+// Chapter 1: the start of a pass, the wait for it, and the batch that fills it.
 #pragma once
 #include "roofslate/quantities/economics.hpp"
 #include <cfloat>
@@ -6,9 +6,9 @@
 
 namespace roofslate::quantities
 {
-    // Share of the arrivals that find all `batch_slots` taken (M/M/c, Erlang's C), for any number of slots from one up,
-    // whole or not. The reciprocal of Erlang's B is e^a a^-c times the upper incomplete gamma function of (c + 1, a),
-    // with a = load c: the whole gamma function less the lower part, an integral over a falling exponential, by a
+    // Share of the arrivals that find all `batch_slots` occupied (M/M/c, Erlang's C), for any number of slots from one
+    // up, whole or not. The reciprocal of Erlang's B is e^a a^-c times the upper incomplete gamma function of (c + 1,
+    // a), with a = load c: the whole gamma function less the lower part, an integral over a falling exponential, by a
     // double-exponential rule of fixed length.
     struct erlang_c
     {
@@ -18,7 +18,7 @@ namespace roofslate::quantities
         static constexpr std::array<signed char, 3> directions{-1, 1};
         static constexpr std::array<double, 3> least{1, -HUGE_VAL, 0};
         struct by_load;
-        using partials = list<no_partial, by_load>; // that by the slots is no short formula of them
+        using partials = list<no_partial, by_load>; // the derivative by the slots has no short formula
         static constexpr Dimension dimension(const Dimension& batch_slots, const Dimension& load)
         { return roofslate::count(batch_slots) * load; }
 
@@ -101,7 +101,7 @@ namespace roofslate::quantities
             }
         };
     };
-    struct erlang_c::by_load // from a load of one on all wait, and it is 0
+    struct erlang_c::by_load // 0 at a load of one or more, at which all wait
     {
         static constexpr const char* name = "erlang_c_by_load";
         static constexpr const char* latex = "\\partial C/\\partial\\varrho";
@@ -120,52 +120,43 @@ namespace roofslate::quantities
         }
     };
 
-    // --- trains: a pass departs each period, with whoever is there ---
+    // --- fixed-interval batching: a pass starts each interval with the requests present ---
 
     struct batch_interval
     {
         static constexpr Spec spec =
-            Spec("T", "s", "time between the starts of two passes", "R1.13").positive().otherwise<hbm_drain_time>();
+            Spec("T", "s", "batch interval, time between pass starts", "R1.13").positive().otherwise<hbm_drain_time>();
     };
     struct interval_mean_wait
     {
         static constexpr Spec spec =
-            Spec("T_w", "s", "mean wait for the next pass while there are seats for all", "R1.13");
+            Spec("T_w", "s", "mean wait for the next batch, fixed interval, free slots", "R1.13");
         template <class T> static constexpr T formula(in<batch_interval, T> T_p) { return 0.5 * T_p; }
     };
     struct interval_mean_latency
     {
-        static constexpr Spec spec = Spec(
-            "\\bar T",
-            "s",
-            "mean time from asking to having a token, wait and pass, while there are seats for all",
-            "R1.13");
+        static constexpr Spec spec =
+            Spec("\\bar T", "s", "mean token latency, wait included, fixed interval, free slots", "R1.13");
         template <class T> static constexpr T formula(in<batch_interval, T> T_p) { return 1.5 * T_p; }
     };
     struct interval_max_latency
     {
-        static constexpr Spec spec = Spec(
-            "T_\\mathrm{max}",
-            "s",
-            "longest time from asking to having a token while there are seats for all",
-            "R1.13");
+        static constexpr Spec spec =
+            Spec("T_\\mathrm{max}", "s", "maximum token latency, fixed interval, free slots", "R1.13");
         template <class T> static constexpr T formula(in<batch_interval, T> T_p) { return 2.0 * T_p; }
     };
     struct turn_rate;
     struct arrival_rate
     {
         static constexpr Spec spec =
-            Spec("\\Lambda", "sequence/s", "sequences that arrive in a second", "Q6").range(0).otherwise<turn_rate>();
+            Spec("\\Lambda", "sequence/s", "arrival rate of requests", "Q6").range(0).otherwise<turn_rate>();
     };
     struct batch_slots
-    { static constexpr Spec spec = Spec("c_s", "sequence", "sequences that a pass has room for", "R1.13").range(1); };
+    { static constexpr Spec spec = Spec("c_s", "sequence", "batch slots, sequences per pass", "R1.13").range(1); };
     struct interval_load
     {
-        static constexpr Spec spec = Spec(
-            "\\Lambda T/c_s",
-            "1",
-            "sequences that arrive in a period over the seats; from 1 on the queue has no end",
-            "R1.13");
+        static constexpr Spec spec =
+            Spec("\\Lambda T/c_s", "1", "ratio of arrivals per interval to batch slots", "R1.13");
         template <class T> static constexpr T formula(
             in<arrival_rate, T> a,
             in<batch_interval, T> T_p,
@@ -173,12 +164,12 @@ namespace roofslate::quantities
         { return a * (T_p / c); }
     };
 
-    // --- depart when idle: a pass starts as soon as the one before it is over ---
+    // --- back-to-back batching: a pass starts as soon as the previous one ends ---
 
     struct idle_dispatch_period
     {
         static constexpr Spec spec =
-            Spec("T_i", "s", "pass time that settles when passes follow one another; inf: never", "Q6");
+            Spec("T_i", "s", "steady-state pass time, back-to-back batching, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<fixed_pass_time, T> W,
             in<arrival_rate, T> a,
@@ -188,17 +179,14 @@ namespace roofslate::quantities
     struct idle_dispatch_batch
     {
         static constexpr Spec spec =
-            Spec("B_i", "sequence", "batch that settles when passes follow one another; inf: never", "Q6");
+            Spec("B_i", "sequence", "steady-state batch size, back-to-back batching, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(in<arrival_rate, T> a, in<idle_dispatch_period, T> T_i)
         { return a * T_i; }
     };
     struct idle_dispatch_time
     {
-        static constexpr Spec spec = Spec(
-            "\\bar T_i",
-            "s",
-            "mean time from asking to having a token when passes follow one another; inf: never",
-            "Q6");
+        static constexpr Spec spec =
+            Spec("\\bar T_i", "s", "mean token latency, back-to-back batching, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(in<idle_dispatch_period, T> T_i) { return 1.5 * T_i; }
     };
 
@@ -206,7 +194,7 @@ namespace roofslate::quantities
 
     struct slot_time
     {
-        static constexpr Spec spec = Spec("\\tau_s", "s", "time that a sequence keeps its slot", "Q6");
+        static constexpr Spec spec = Spec("\\tau_s", "s", "batch-slot time per sequence", "Q6");
         template <class T> static constexpr T formula(
             in<output_tokens, T> L_r,
             in<pass_length, T> l,
@@ -215,26 +203,23 @@ namespace roofslate::quantities
     };
     struct slot_rate
     {
-        static constexpr Spec spec =
-            Spec("\\mu_s", "sequence/s", "sequences that the slots serve in a second when all are taken", "Q6");
+        static constexpr Spec spec = Spec("\\mu_s", "sequence/s", "maximum service rate of the batch slots", "Q6");
         template <class T> static constexpr T formula(in<batch_slots, T> c, in<slot_time, T> t) { return c / t; }
     };
     struct slot_utilization
     {
-        static constexpr Spec spec =
-            Spec("\\varrho", "1", "share of the slots that is taken, on average", "Q6").range(0, 1);
+        static constexpr Spec spec = Spec("\\varrho", "1", "batch-slot utilization", "Q6").range(0, 1);
         template <class T> static constexpr T formula(in<arrival_rate, T> a, in<slot_rate, T> m) { return a / m; }
     };
     struct waiting_probability
     {
-        static constexpr Spec spec =
-            Spec("P_w", "1", "share of the sequences that find no slot free when they arrive (Erlang C)", "Q6");
+        static constexpr Spec spec = Spec("P_w", "1", "probability of waiting for a batch slot (Erlang C)", "Q6");
         template <class T> static constexpr T formula(in<batch_slots, T> c, in<slot_utilization, T> r)
         { return routine<erlang_c>(c, r); }
     };
     struct mean_queue_wait
     {
-        static constexpr Spec spec = Spec("T_s", "s", "mean wait for a slot; inf: never", "Q6");
+        static constexpr Spec spec = Spec("T_s", "s", "mean wait for a batch slot (Erlang C), inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<batch_slots, T> c,
             in<slot_utilization, T> r,
@@ -243,21 +228,19 @@ namespace roofslate::quantities
         { return select(r >= 1.0, T(infinite), P_w * (t / (count(c) * (1.0 - r)))); }
     };
 
-    // --- batch, period and cell: two of them fix the third ---
+    // --- batch, interval and replica: two of them fix the third ---
 
     struct compute_bound_batch
     {
-        static constexpr Spec spec = Spec("B_T", "sequence", "batch whose arithmetic takes a whole period", "R1.15");
+        static constexpr Spec spec =
+            Spec("B_T", "sequence", "batch size at which compute takes one batch interval", "R1.15");
         template <class T> static constexpr T formula(in<batch_interval, T> T_p, in<compute_time_per_sequence, T> k_c)
         { return T_p / k_c; }
     };
     struct interval_batch
     {
-        static constexpr Spec spec = Spec(
-            "B_\\mathrm{train}",
-            "sequence",
-            "largest batch whose pass is over within a period; 0: fetching the weights alone takes longer",
-            "R1.13");
+        static constexpr Spec spec =
+            Spec("B_\\mathrm{train}", "sequence", "maximum batch size with a pass within the batch interval", "R1.13");
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<batch_interval, T> T_p,
@@ -275,11 +258,8 @@ namespace roofslate::quantities
     };
     struct full_memory_kv_bytes
     {
-        static constexpr Spec spec = Spec(
-            "K_\\mathrm{full}",
-            "byte/sequence",
-            "cache of a sequence that fills the memory left by the weights; 0 where none runs",
-            "R1.15");
+        static constexpr Spec spec =
+            Spec("K_\\mathrm{full}", "byte/sequence", "KV-cache size per sequence filling the HBM", "R1.15");
         template <class T> static constexpr T formula(
             in<kv_cache_memory_share, T> eta,
             in<kv_cache_capacity, T> room,
@@ -289,8 +269,11 @@ namespace roofslate::quantities
     };
     struct full_memory_context
     {
-        static constexpr Spec spec =
-            Spec("L_\\mathrm{full}", "token/sequence", "context that fills the memory left by the weights", "R1.15");
+        static constexpr Spec spec = Spec(
+            "L_\\mathrm{full}",
+            "token/sequence",
+            "context length filling the HBM at the given batch size",
+            "R1.15");
         template <class T> static constexpr T formula(
             in<full_memory_kv_bytes, T> bytes,
             in<kv_bytes_per_token, T> q,
@@ -318,11 +301,8 @@ namespace roofslate::quantities
     };
     struct full_memory_utilization
     {
-        static constexpr Spec spec = Spec(
-            "u_\\mathrm{full}",
-            "1",
-            "share of a pass that reads the whole memory in which the arithmetic is busy",
-            "R1.15");
+        static constexpr Spec spec =
+            Spec("u_\\mathrm{full}", "1", "compute utilization of a pass reading the full HBM", "R1.15");
         template <class T> static constexpr T formula(in<compute_time, T> t_c, in<hbm_drain_time, T> t_d)
         { return t_c / max(t_d, t_c); }
     };

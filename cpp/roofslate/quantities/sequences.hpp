@@ -1,22 +1,23 @@
-// Sequences: how many ask, how many memory holds, how many a pass advances.
+// Sequences: concurrent ones, the number that fits in memory, and the batch of a pass.
 #pragma once
 #include "roofslate/quantities/offloading.hpp"
 #include "roofslate/quantities/speculation.hpp"
 
 namespace roofslate::quantities
 {
-    // --- memory: how many sequences find room ---
+    // --- memory: the number of sequences that fit ---
 
     struct kv_cache_memory_share
     {
         static constexpr Spec spec =
-            Spec("\\eta_h", "1", "share of the memory left by the weights that caches may fill", "Q12")
+            Spec("\\eta_h", "1", "KV-cache memory fraction of the HBM left by the weights", "Q12")
                 .positive(1)
                 .by_default(1);
     };
     struct kv_cache_capacity
     {
-        static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
+        static constexpr Spec spec =
+            Spec("H - w N_t", "byte", "KV-cache capacity of a replica, HBM left by the weights", "R3.6");
         template <class T> static constexpr T formula(
             in<replica_hbm_capacity, T> H,
             in<layout, T> l,
@@ -27,11 +28,9 @@ namespace roofslate::quantities
     struct hbm_prefix_cache
     {
         static constexpr Spec spec =
-            Spec("C_h", "byte", "HBM of a replica kept for prefixes, not for running sequences", "definition")
-                .range(0)
-                .by_default(0);
+            Spec("C_h", "byte", "HBM reserved for the prefix cache, per replica", "definition").range(0).by_default(0);
     };
-    // What caches of their own may take of the memory, each stored so many times.
+    // Memory for the KV caches of running sequences, divided by the copies of each.
     template <class T> constexpr auto room_for_caches(
         in<kv_cache_memory_share, T> eta,
         in<kv_cache_capacity, T> room,
@@ -40,7 +39,7 @@ namespace roofslate::quantities
     struct memory_limited_sequences
     {
         static constexpr Spec spec =
-            Spec("B_G", "sequence", "sequences whose caches find room in all chips beside the weights", "R6.13");
+            Spec("B_G", "sequence", "memory-limited sequences, all batches in flight", "R6.13");
         template <class T> static constexpr T formula(
             in<kv_cache_memory_share, T> eta,
             in<kv_cache_capacity, T> room,
@@ -53,7 +52,7 @@ namespace roofslate::quantities
         }
     };
 
-    // --- batch and clients: one of the two is given ---
+    // --- batch size and concurrency: one of the two is given ---
 
     struct batch_size;
     struct concurrency;
@@ -63,12 +62,7 @@ namespace roofslate::quantities
     struct admission
     {
         static constexpr Spec spec =
-            Spec(
-                "\\alpha_m",
-                "1",
-                "clients that are answered at a time: as many as memory holds, or all of them; all where batch_size or "
-                "pass_tokens is given, which is taken at its word",
-                "R6.13")
+            Spec("\\alpha_m", "1", "admission of concurrent requests (by memory, all)", "R6.13")
                 .one_of("by_memory", "all")
                 .by_default(0)
                 .implied_by_any<batch_size, pass_tokens>(1);
@@ -77,12 +71,7 @@ namespace roofslate::quantities
     struct running_sequences
     {
         static constexpr Spec spec =
-            Spec(
-                "B_r",
-                "sequence",
-                "sequences that are being answered: all clients, or as many as memory holds; 0 where it holds not even "
-                "one",
-                "R6.13")
+            Spec("B_r", "sequence", "running sequences, all batches in flight", "R6.13")
                 .replaced_by_where<loaded_running_sequences, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
@@ -90,52 +79,46 @@ namespace roofslate::quantities
             in<concurrency, T> n_c,
             in<memory_limited_sequences, T> most)
         {
-            const T room = select(count(most) < T(1.0), T(0.0), most); // clients of whom none fits still are clients
+            const T room = select(count(most) < T(1.0), T(0.0), most); // 0 if not even one fits
             return choose(which, min(n_c, room), n_c);
         }
     };
     struct admitted_batch
     {
-        static constexpr Spec spec =
-            Spec("B_a", "sequence", "sequences that are being answered over the batches in flight", "R3.2");
+        static constexpr Spec spec = Spec("B_a", "sequence", "running sequences per batch in flight", "R3.2");
         template <class T> static constexpr T formula(in<running_sequences, T> B_r, in<microbatches, T> n)
         { return B_r / n; }
     };
     struct batch_size
     {
         static constexpr Spec spec =
-            Spec("B", "sequence", "sequences that get new tokens in one pass of the cell", "R1.1")
+            Spec("B", "sequence", "batch size, sequences per forward pass", "R1.1")
                 .positive()
                 .otherwise<admitted_batch>();
     };
     struct sequences_in_flight
     {
-        static constexpr Spec spec = Spec("n_\\mu B", "sequence", "sequences of all batches in flight", "R3.2");
+        static constexpr Spec spec = Spec("n_\\mu B", "sequence", "batch size times batches in flight", "R3.2");
         template <class T> static constexpr T formula(in<microbatches, T> n, in<batch_size, T> B) { return n * B; }
     };
     struct concurrency
     {
         static constexpr Spec spec =
-            Spec(
-                "n_c",
-                "sequence",
-                "requests that are in the deployment at any time: who has an answer asks again",
-                "R1.1")
+            Spec("n_c", "sequence", "concurrent requests, closed loop", "R1.1")
                 .positive()
                 .otherwise<sequences_in_flight>();
     };
     struct pass_tokens
     {
-        static constexpr Spec spec = Spec("B\\ell", "token", "new tokens of one pass", "R6.5");
+        static constexpr Spec spec = Spec("B\\ell", "token", "new tokens per forward pass", "R6.5");
         template <class T> static constexpr T formula(in<batch_size, T> B, in<pass_length, T> l) { return B * l; }
     };
 
-    // --- what memory holds ---
+    // --- memory in use ---
 
     struct kv_bytes
     {
-        static constexpr Spec spec =
-            Spec("B \\kappa_c S", "byte", "memory that the caches of the batch take, copies counted", "R1.3");
+        static constexpr Spec spec = Spec("B \\kappa_c S", "byte", "KV-cache size of a batch, copies included", "R1.3");
         template <class T> static constexpr T formula(
             in<batch_size, T> B,
             in<resident_kv_bytes, T> S,
@@ -145,7 +128,7 @@ namespace roofslate::quantities
     struct hbm_used
     {
         static constexpr Spec spec =
-            Spec("h_u", "byte/chip", "weights and the caches of all batches in flight, on one chip", "R3.6");
+            Spec("h_u", "byte/chip", "HBM used per chip (weights, KV cache, cached prefixes)", "R3.6");
         template <class T> static constexpr T formula(
             in<resident_weight_bytes, T> W,
             in<kv_bytes, T> K,
@@ -162,11 +145,7 @@ namespace roofslate::quantities
     struct memory_fits
     {
         static constexpr Spec spec =
-            Spec(
-                "\\phi_B",
-                "1",
-                "whether weights and caches find room: a sequence at least, and a batch that is given",
-                "R3.6")
+            Spec("\\phi_B", "1", "memory feasibility, weights and KV cache fit in HBM (no, yes)", "R3.6")
                 .one_of("no", "yes");
         template <class T> static constexpr T formula(
             in<admission, T> which,
@@ -185,14 +164,11 @@ namespace roofslate::quantities
     struct min_group_batch
     {
         static constexpr Spec spec =
-            Spec("B_1", "sequence", "sequences of a batch that a group of chips has at least", "definition")
-                .positive()
-                .by_default(1);
+            Spec("B_1", "sequence", "minimum batch size per attention group", "definition").positive().by_default(1);
     };
     struct min_concurrency
     {
-        static constexpr Spec spec =
-            Spec("n_1", "sequence", "clients with which no group of chips is idle in any batch in flight", "R3.2");
+        static constexpr Spec spec = Spec("n_1", "sequence", "minimum concurrency, no attention group idle", "R3.2");
         template <class T> static constexpr T formula(
             in<attention_data_parallel, T> G_d,
             in<microbatches, T> n,
@@ -201,12 +177,8 @@ namespace roofslate::quantities
     };
     struct min_deployed_bytes
     {
-        static constexpr Spec spec = Spec(
-            "W_1",
-            "byte",
-            "memory of all chips that the weights and the caches of the least clients ask for, each as large as the "
-            "fullest needs it",
-            "R3.6");
+        static constexpr Spec spec =
+            Spec("W_1", "byte", "replica HBM needed for weights and KV cache at minimum concurrency", "R3.6");
         template <class T> static constexpr T formula(
             in<resident_weight_bytes, T> W,
             in<kv_cache_copies, T> copies,

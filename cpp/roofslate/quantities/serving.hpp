@@ -1,4 +1,4 @@
-// Chapter 1: the roofline of one forward pass, where its two clocks meet, and what a real machine adds.
+// Chapter 1: the roofline of one forward pass, balance points of compute and memory, and overheads of real machines.
 #pragma once
 #include "roofslate/quantities/overheads.hpp"
 
@@ -7,12 +7,7 @@ namespace roofslate::quantities
     struct overlap
     {
         static constexpr Spec spec =
-            Spec(
-                "o",
-                "1",
-                "what runs at the same time as what: board, all memory beside compute; serial_kv, the cache after the "
-                "rest; none",
-                "R1.1")
+            Spec("o", "1", "overlap of reads and compute (board all, serial_kv weights, none)", "R1.1")
                 .one_of("board", "serial_kv", "none")
                 .by_default(0);
     };
@@ -22,7 +17,7 @@ namespace roofslate::quantities
     struct flops_per_token
     {
         static constexpr Spec spec =
-            Spec("2 N_a", "FLOP/token", "arithmetic of a new token, adapters counted, attention left out", "R1.2");
+            Spec("2 N_a", "FLOP/token", "FLOPs per token, LoRA adapters included, attention excluded", "R1.2");
         template <class T> static constexpr T formula(
             in<flops_per_parameter_token, T> two,
             in<active_parameters, T> N_a,
@@ -33,18 +28,14 @@ namespace roofslate::quantities
     struct arithmetic
     {
         static constexpr Spec spec =
-            Spec(
-                "\\epsilon_a",
-                "1",
-                "arithmetic that counts: that of the weights, as on the board; full, that of attention too",
-                "R6.11")
+            Spec("\\epsilon_a", "1", "counted compute (weights only, full with attention)", "R6.11")
                 .one_of("weights", "full")
                 .by_default(0);
     };
     struct global_attention_layers
     {
         static constexpr Spec spec =
-            Spec("n_g", "1", "layers in which a new token attends to the whole context", "R6.11")
+            Spec("n_g", "1", "global attention layers, attending to the full context", "R6.11")
                 .range(0)
                 .at_most<layers>();
         template <class T> static constexpr T formula(in<layers, T> n, in<windowed_attention_layers, T> n_w)
@@ -53,19 +44,15 @@ namespace roofslate::quantities
     struct latent_rotary_size
     {
         static constexpr Spec spec =
-            Spec("d_r", "1", "elements of the latent vector that enter the score but not the value", "R6.11")
+            Spec("d_r", "1", "rotary part of the latent KV size (qk_rope_head_dim), scores only", "R6.11")
                 .range(0)
                 .at_most<kv_latent_size>()
                 .by_default(0);
     };
     struct head_elements
     {
-        static constexpr Spec spec = Spec(
-            "e_h",
-            "1",
-            "elements that a query head of a decoded token multiplies for each token of its context, score and value "
-            "together",
-            "R6.11");
+        static constexpr Spec spec =
+            Spec("e_h", "1", "score plus value elements per query head and context token, decode", "R6.11");
         template <class T> static constexpr T formula(
             in<kv_latent_size, T> d_c,
             in<latent_rotary_size, T> d_r,
@@ -75,11 +62,7 @@ namespace roofslate::quantities
     struct flops_per_head_element
     {
         static constexpr Spec spec =
-            Spec(
-                "2",
-                "FLOP*sequence/token/token",
-                "a multiply and an add for each element of a head, new token and token of its context",
-                "R6.11")
+            Spec("2", "FLOP*sequence/token/token", "FLOPs per attention head element, a multiply plus an add", "R6.11")
                 .positive()
                 .by_default(2);
     };
@@ -88,7 +71,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "f_L",
             "FLOP*sequence/token/token",
-            "arithmetic of attention that a new token spends on each token of its context",
+            "attention FLOPs per new token and context token, global layers",
             "R6.11");
         template <class T> static constexpr T formula(
             in<flops_per_head_element, T> two,
@@ -99,11 +82,8 @@ namespace roofslate::quantities
     };
     struct attention_flops_per_token
     {
-        static constexpr Spec spec = Spec(
-            "f_a",
-            "FLOP/token",
-            "arithmetic of attention of a new token: with what is selected of its context, or in the window",
-            "R6.11");
+        static constexpr Spec spec =
+            Spec("f_a", "FLOP/token", "attention FLOPs per new token, limited by selection and window", "R6.11");
         template <class T> static constexpr T formula(
             in<attention_flops_per_context_token, T> f_L,
             in<context_length, T> L,
@@ -121,18 +101,15 @@ namespace roofslate::quantities
             Spec(
                 "f_i",
                 "FLOP*sequence/token/token",
-                "arithmetic of an index, in fp8, for a new token on each token of its context, all layers together",
+                "index FLOPs per new token and context token in FP8, all layers",
                 "R6.14")
                 .range(0)
                 .by_default(0);
     };
     struct attention_chip_time_per_token
     {
-        static constexpr Spec spec = Spec(
-            "t_a G",
-            "s*chip/token",
-            "time of one chip for the arithmetic of attention of a token in bf16, and of an index in fp8",
-            "R6.11");
+        static constexpr Spec spec =
+            Spec("t_a G", "s*chip/token", "attention compute time per token on one chip, index included", "R6.11");
         template <class T> static constexpr T formula(
             in<attention_flops_per_token, T> f_a,
             in<attention_product_flops, T> F_a,
@@ -143,11 +120,8 @@ namespace roofslate::quantities
     };
     struct dense_chip_time_per_token
     {
-        static constexpr Spec spec = Spec(
-            "t_d G",
-            "s*chip/token",
-            "time of one chip for the products of a token outside of the routed experts",
-            "R1.2");
+        static constexpr Spec spec =
+            Spec("t_d G", "s*chip/token", "dense compute time per token on one chip, LoRA adapters included", "R1.2");
         template <class T> static constexpr T formula(
             in<flops_per_parameter_token, T> two,
             in<active_dense_parameters, T> N_c,
@@ -158,11 +132,8 @@ namespace roofslate::quantities
     };
     struct expert_chip_time_per_token
     {
-        static constexpr Spec spec = Spec(
-            "t_k G",
-            "s*chip/token",
-            "time of one chip for the products of a token with its routed experts",
-            "R1.2");
+        static constexpr Spec spec =
+            Spec("t_k G", "s*chip/token", "routed-expert compute time per token on one chip", "R1.2");
         template <class T> static constexpr T formula(
             in<flops_per_parameter_token, T> two,
             in<active_routed_parameters, T> N_k,
@@ -171,7 +142,7 @@ namespace roofslate::quantities
     };
     struct compute_time
     {
-        static constexpr Spec spec = Spec("t_\\mathrm{comp}", "s", "time of the arithmetic of every new token", "R1.2");
+        static constexpr Spec spec = Spec("t_\\mathrm{comp}", "s", "compute time of a forward pass", "R1.2");
         template <class T>
         static constexpr T formula(
             in<pass_tokens, T> tokens,
@@ -198,7 +169,7 @@ namespace roofslate::quantities
     struct expert_coverage
     {
         static constexpr Spec spec =
-            Spec("\\gamma", "1", "share of the routed experts that a pass touches, on the fullest chip", "R1.4");
+            Spec("\\gamma", "1", "fraction of routed experts activated per pass, fullest chip", "R1.4");
         // It grows with the tokens, so that the least of two batches has the least of their coverages: each power stays
         // on its own axes.
         template <class T> static constexpr T formula(
@@ -223,7 +194,7 @@ namespace roofslate::quantities
     struct pass_adapters
     {
         static constexpr Spec spec =
-            Spec("n_{Lp}", "1", "different adapters of a group's sequences in a pass, in the mean", "Punica");
+            Spec("n_{Lp}", "1", "mean distinct LoRA adapters per pass in one attention DP group", "Punica");
         template <class T> static constexpr T formula(
             in<lora_adapters, T> n,
             in<lora_zipf_exponent, T> s,
@@ -234,7 +205,7 @@ namespace roofslate::quantities
     struct fetched_adapter_bytes
     {
         static constexpr Spec spec =
-            Spec("W_{Lf}", "byte", "weights of adapters that a pass fetches, copies counted", "Punica");
+            Spec("W_{Lf}", "byte", "LoRA adapter weights read per pass, copies included", "Punica");
         template <class T> static constexpr T formula(
             in<pass_adapters, T> n,
             in<adapter_bytes, T> W_L,
@@ -243,8 +214,7 @@ namespace roofslate::quantities
     };
     struct fetched_weight_bytes
     {
-        static constexpr Spec spec =
-            Spec("W_f", "byte", "weights that a pass fetches, adapters and copies counted", "R1.4");
+        static constexpr Spec spec = Spec("W_f", "byte", "weights read per pass, adapters and copies included", "R1.4");
         template <class T> static constexpr T formula(
             in<expert_reads, T> which,
             in<experts, T> X,
@@ -260,7 +230,7 @@ namespace roofslate::quantities
     struct fetched_expert_bytes
     {
         static constexpr Spec spec =
-            Spec("W_{fx}", "byte", "weights of routed experts that a pass fetches, copies counted", "R1.4");
+            Spec("W_{fx}", "byte", "routed-expert weights read per pass, copies included", "R1.4");
         template <class T> static constexpr T formula(
             in<expert_reads, T> which,
             in<experts, T> X,
@@ -275,7 +245,7 @@ namespace roofslate::quantities
     };
     struct weight_fetch_time
     {
-        static constexpr Spec spec = Spec("t_w", "s", "time to fetch the weights", "R1.3");
+        static constexpr Spec spec = Spec("t_w", "s", "weight-read time of a forward pass", "R1.3");
         template <class T> static constexpr T formula(
             in<fetched_weight_bytes, T> W,
             in<stage_bandwidth, T> M,
@@ -287,11 +257,8 @@ namespace roofslate::quantities
     };
     struct kv_fetch_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{kv}",
-            "s",
-            "time to fetch what a pass reads of the caches, every copy; inf: memory holds no sequence",
-            "R1.3");
+        static constexpr Spec spec =
+            Spec("t_{kv}", "s", "KV-cache read time of a pass, all copies, inf if no sequence fits", "R1.3");
         template <class T> static constexpr T formula(
             in<admission, T> which,
             in<batch_size, T> B,
@@ -307,7 +274,7 @@ namespace roofslate::quantities
     struct memory_time
     {
         static constexpr Spec spec =
-            Spec("t_\\mathrm{mem}", "s", "time to fetch weights and cache through the one memory port", "R1.1");
+            Spec("t_\\mathrm{mem}", "s", "memory time of a pass, weight plus KV-cache reads", "R1.1");
         template <class T> static constexpr T formula(in<weight_fetch_time, T> t_w, in<kv_fetch_time, T> t_kv)
         { return t_w + t_kv; }
     };
@@ -315,7 +282,7 @@ namespace roofslate::quantities
     struct streamed_adapter_bytes
     {
         static constexpr Spec spec =
-            Spec("W_{Ls}", "byte", "adapters of a pass beyond those kept in HBM, copies counted", "S-LoRA");
+            Spec("W_{Ls}", "byte", "LoRA adapter weights per pass not resident in HBM, copies included", "S-LoRA");
         template <class T> static constexpr T formula(
             in<lora_adapters, T> n,
             in<resident_adapters, T> K,
@@ -326,11 +293,8 @@ namespace roofslate::quantities
     };
     struct host_fetch_time
     {
-        static constexpr Spec spec = Spec(
-            "t_h",
-            "s",
-            "time to bring off-loaded weights, adapters and KV caches of a pass from the host",
-            "FlexGen");
+        static constexpr Spec spec =
+            Spec("t_h", "s", "host-read time of a pass (offloaded weights, adapters, KV cache)", "FlexGen");
         template <class T> static constexpr T formula(
             in<offloaded_weight_fraction, T> phi_w,
             in<fetched_weight_bytes, T> W,
@@ -351,8 +315,7 @@ namespace roofslate::quantities
 
     struct roofline_time
     {
-        static constexpr Spec spec =
-            Spec("t_r", "s", "time of a pass that nothing but arithmetic and memory takes", "R1.1");
+        static constexpr Spec spec = Spec("t_r", "s", "roofline time of a pass, compute and memory only", "R1.1");
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<compute_time, T> t_c,
@@ -362,12 +325,11 @@ namespace roofslate::quantities
         { return choose(o, max(t_m, t_c), t_kv + max(t_w, t_c), t_m + t_c); }
     };
 
-    // --- and what a real machine adds ---
+    // --- overheads of a real machine ---
 
     struct link_wait_time
     {
-        static constexpr Spec spec =
-            Spec("t_u", "s", "time that a pass waits for links, beside arithmetic, memory and activations", "R3.8");
+        static constexpr Spec spec = Spec("t_u", "s", "exposed communication time of a pass", "R3.8");
         template <class T> static constexpr T formula(
             in<communication, T> which,
             in<pass_tokens, T> tokens,
@@ -379,17 +341,14 @@ namespace roofslate::quantities
     struct host_wait_time
     {
         static constexpr Spec spec =
-            Spec("t_{hx}", "s", "time that a pass waits for the host link beyond arithmetic and memory", "FlexGen");
+            Spec("t_{hx}", "s", "exposed host-read time of a pass, beyond compute and memory", "FlexGen");
         template <class T> static constexpr T formula(in<host_fetch_time, T> t_h, in<roofline_time, T> t)
         { return select(t_h == T(0.0), T(0.0), max(t_h - t, 0.0)); }
     };
     struct pass_overhead
     {
-        static constexpr Spec spec = Spec(
-            "t_o",
-            "s",
-            "time of a pass beside arithmetic and memory: kernels, latencies, links, activations, scheduling, the host",
-            "R1.1");
+        static constexpr Spec spec =
+            Spec("t_o", "s", "pass overhead (kernels, latency, links, activations, scheduling, host)", "R1.1");
         template <class T> static constexpr T formula(
             in<kernel_overhead, T> t_K,
             in<collective_latency, T> t_l,
@@ -404,18 +363,14 @@ namespace roofslate::quantities
     };
     struct pass_time
     {
-        static constexpr Spec spec = Spec("t", "s", "time of one forward pass", "R1.1");
+        static constexpr Spec spec = Spec("t", "s", "forward-pass time", "R1.1");
         template <class T> static constexpr T formula(in<roofline_time, T> t, in<pass_overhead, T> t_o)
         { return beside(t, t_o); }
     };
     struct bottleneck
     {
         static constexpr Spec spec =
-            Spec(
-                "\\beta",
-                "1",
-                "what takes longest: compute, the larger part of the memory's time, the host link",
-                "R1.1")
+            Spec("\\beta", "1", "bottleneck of a pass (compute, weight reads, KV reads, host link)", "R1.1")
                 .one_of("compute", "weight_fetch", "kv_fetch", "host_link");
         template <class T> static constexpr T formula(
             in<compute_time, T> t_c,
@@ -431,19 +386,18 @@ namespace roofslate::quantities
     struct latency_floor
     {
         static constexpr Spec spec =
-            Spec("t_\\mathrm{min}", "s", "time to read all weights once: no pass that needs them is faster", "R1.4");
+            Spec("t_\\mathrm{min}", "s", "latency floor, time to read all weights once", "R1.4");
         template <class T> static constexpr T formula(in<deployed_weight_bytes, T> W, in<stage_bandwidth, T> M)
         { return W / M; }
     };
     struct compute_utilization
     {
-        static constexpr Spec spec = Spec("u", "1", "share of the pass in which the arithmetic is busy", "R1.11");
+        static constexpr Spec spec = Spec("u", "1", "compute utilization of a pass", "R1.11");
         template <class T> static constexpr T formula(in<compute_time, T> t_c, in<pass_time, T> t) { return t_c / t; }
     };
     struct model_flops_utilization
     {
-        static constexpr Spec spec =
-            Spec("u_F", "1", "arithmetic that the model needs over what the chips could do in the time", "R1.11");
+        static constexpr Spec spec = Spec("u_F", "1", "model FLOPs utilization (MFU) of a forward pass", "R1.11");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<pass_tokens, T> tokens,
@@ -458,7 +412,7 @@ namespace roofslate::quantities
     struct balance_tokens
     {
         static constexpr Spec spec =
-            Spec("A", "token", "tokens that hide the fetch of one weight: the lecture's 300", "R1.7");
+            Spec("A", "token", "tokens per pass at which compute time equals weight-read time", "R1.7");
         template <class T> static constexpr T formula(
             in<ridge_point, T> r,
             in<bytes_per_weight, T> w,
@@ -468,14 +422,14 @@ namespace roofslate::quantities
     struct balance_batch
     {
         static constexpr Spec spec =
-            Spec("B_0", "sequence", "batch at which compute takes as long as the fetch of the weights", "R1.7");
+            Spec("B_0", "sequence", "balance batch size, compute time equal to weight-read time", "R1.7");
         template <class T> static constexpr T formula(in<balance_tokens, T> A, in<sparsity, T> s, in<pass_length, T> l)
         { return A * s / l; }
     };
     struct hidden_kv_bytes
     {
         static constexpr Spec spec =
-            Spec("Y", "byte/sequence", "cache that is fetched in the time of a sequence's arithmetic", "Q4");
+            Spec("Y", "byte/sequence", "KV cache per sequence read within its compute time", "Q4");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<pass_length, T> l,
@@ -485,11 +439,7 @@ namespace roofslate::quantities
     struct balance_context
     {
         static constexpr Spec spec =
-            Spec(
-                "L_0",
-                "token/sequence",
-                "context beyond which fetching a sequence's cache takes longer than its arithmetic; inf: never",
-                "R1.10")
+            Spec("L_0", "token/sequence", "balance context, KV-cache read time equal to compute, inf if never", "R1.10")
                 .positive(infinite);
         template <class T> static constexpr T formula(
             in<hidden_kv_bytes, T> Y,
@@ -507,7 +457,7 @@ namespace roofslate::quantities
                 context_reading<T>(Y, q, k, share, w, K, q_i, S_0));
         }
     };
-    // The context at which fetching a sequence's cache takes so many times its arithmetic.
+    // Context length at which KV-cache reads of a sequence take `ratio` times its compute time.
     template <class T> constexpr T context_at_ratio(
         const T& ratio,
         in<balance_context, T> L_0,
@@ -527,11 +477,8 @@ namespace roofslate::quantities
     }
     struct kv_compute_ratio
     {
-        static constexpr Spec spec = Spec(
-            "t_{kv}/t_\\mathrm{comp}",
-            "1",
-            "time to fetch a sequence's cache over the time of its arithmetic",
-            "R6.1");
+        static constexpr Spec spec =
+            Spec("t_{kv}/t_\\mathrm{comp}", "1", "ratio of KV-cache read time to compute time, per sequence", "R6.1");
         template <class T> static constexpr T formula(
             in<windowed_kv_share, T> share,
             in<selected_tokens, T> K,
@@ -545,21 +492,15 @@ namespace roofslate::quantities
     };
     struct balance_batch_at_context
     {
-        static constexpr Spec spec = Spec(
-            "B^*",
-            "sequence",
-            "batch at which compute takes as long as the fetch of weights and cache; inf: never",
-            "R1.9");
+        static constexpr Spec spec =
+            Spec("B^*", "sequence", "balance batch size with KV-cache reads included, inf if never", "R1.9");
         template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<kv_compute_ratio, T> r)
         { return select(r < 1.0, B_0 / (1.0 - r), T(infinite)); }
     };
     struct kv_overtaking_context
     {
-        static constexpr Spec spec = Spec(
-            "L_w",
-            "token/sequence",
-            "context from which on a pass fetches more cache than weights; inf: never",
-            "R1.10");
+        static constexpr Spec spec =
+            Spec("L_w", "token/sequence", "context at which KV-cache reads equal weight reads, inf if never", "R1.10");
         template <class T> static constexpr T formula(
             in<fetched_weight_bytes, T> W,
             in<batch_size, T> B,
@@ -579,11 +520,8 @@ namespace roofslate::quantities
     };
     struct large_batch_utilization
     {
-        static constexpr Spec spec = Spec(
-            "u_\\infty",
-            "1",
-            "share of the pass in which the arithmetic is busy when the batch is large",
-            "R1.11");
+        static constexpr Spec spec =
+            Spec("u_\\infty", "1", "compute utilization of a pass, unlimited batch size", "R1.11");
         template <class T> static constexpr T formula(
             in<windowed_kv_share, T> share,
             in<selected_tokens, T> K,
@@ -597,11 +535,12 @@ namespace roofslate::quantities
     struct practical_margin
     {
         static constexpr Spec spec =
-            Spec("\\mu", "1", "batch that is run over the balance batch; in practice 2 to 3", "R1.7").positive();
+            Spec("\\mu", "1", "ratio of practical to balance batch size, usually 2 to 3", "R1.7").positive();
     };
     struct practical_batch
     {
-        static constexpr Spec spec = Spec("\\mu B_0", "sequence", "batch that is run in practice", "R1.7");
+        static constexpr Spec spec =
+            Spec("\\mu B_0", "sequence", "practical batch size, a multiple of the balance batch size", "R1.7");
         template <class T> static constexpr T formula(in<practical_margin, T> m, in<balance_batch, T> B_0)
         { return m * B_0; }
     };

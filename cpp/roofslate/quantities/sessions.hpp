@@ -1,4 +1,4 @@
-// Sessions: turns that share a growing prefix, the caches that keep it between turns, and the hits.
+// Sessions: turns that share a growing prefix, the prefix cache that keeps it between turns, and its hit rates.
 #pragma once
 #include "roofslate/language/normal.hpp"
 #include "roofslate/quantities/requests.hpp"
@@ -8,10 +8,10 @@ namespace roofslate::quantities
     struct replicas;
     struct router;
 
-    // Time for which an LRU cache keeps a session after its last turn (Che's approximation): the root t of
+    // Residence time of a session in an LRU prefix cache after its last turn (Che's approximation): the root t of
     // q E min(T, t) + (1 - q) t = x, with pauses T lognormal of mean 1, q the chance of another turn, and x the
-    // capacity over what all sessions write in a mean pause. Newton's method from the left of the root of a concave
-    // function.
+    // capacity relative to the bytes that all sessions write in a mean pause. Newton's method from the left of the
+    // root of a concave function.
     struct session_residence
     {
         static constexpr const char* name = "session_residence";
@@ -153,11 +153,11 @@ namespace roofslate::quantities
     // --- a session: turns whose prompts repeat all that came before ---
 
     struct turns
-    { static constexpr Spec spec = Spec("n_t", "1", "turns per session, mean", "definition").range(1).by_default(1); };
+    { static constexpr Spec spec = Spec("n_t", "1", "mean turns per session", "definition").range(1).by_default(1); };
     struct turns_distribution
     {
         static constexpr Spec spec =
-            Spec("\\sigma_t", "1", "distribution of the turns of a session", "definition")
+            Spec("\\sigma_t", "1", "distribution of turns per session (geometric, fixed)", "definition")
                 .one_of("geometric", "fixed")
                 .by_default(0);
     };
@@ -167,7 +167,7 @@ namespace roofslate::quantities
             Spec(
                 "I_0",
                 "token/sequence",
-                "prompt tokens before the first turn (system prompt, tools, files)",
+                "input tokens before the first turn (system prompt, tools, files)",
                 "definition")
                 .range(0)
                 .by_default(0);
@@ -175,7 +175,7 @@ namespace roofslate::quantities
     struct shared_prompt_tokens
     {
         static constexpr Spec spec =
-            Spec("I_s", "token/sequence", "prompt tokens that all sessions share and that stay cached", "definition")
+            Spec("I_s", "token/sequence", "input tokens shared by all sessions, always cached", "definition")
                 .range(0)
                 .by_default(0)
                 .at_most<first_prompt_tokens>();
@@ -183,24 +183,24 @@ namespace roofslate::quantities
     struct turn_input_tokens
     {
         static constexpr Spec spec =
-            Spec("I_t", "token/sequence", "new prompt tokens per turn (user message, tool result)", "definition")
+            Spec("I_t", "token/sequence", "new input tokens per turn (user message, tool result)", "definition")
                 .range(0);
     };
     struct kept_output_share
     {
         static constexpr Spec spec =
-            Spec("\\eta_O", "1", "share of an answer kept in later prompts, below 1 without thinking", "definition")
+            Spec("\\eta_O", "1", "fraction of output kept in later prompts, reasoning may be dropped", "definition")
                 .range(0, 1)
                 .by_default(1);
     };
     struct next_turn_probability
     {
-        static constexpr Spec spec = Spec("q_t", "1", "share of turns followed by another turn", "definition");
+        static constexpr Spec spec = Spec("q_t", "1", "probability of another turn in the session", "definition");
         template <class T> static constexpr T formula(in<turns, T> n) { return 1.0 - 1.0 / n; }
     };
     struct mean_earlier_turns
     {
-        static constexpr Spec spec = Spec("m_t", "1", "earlier turns in the prompt of a turn, mean", "definition");
+        static constexpr Spec spec = Spec("m_t", "1", "mean earlier turns in the prompt of a turn", "definition");
         template <class T> static constexpr T formula(in<turns, T> n, in<turns_distribution, T> which)
         { return choose(which, n - 1.0, (n - 1.0) / 2.0); }
     };
@@ -210,7 +210,7 @@ namespace roofslate::quantities
         in<kept_output_share, T> kept,
         in<output_tokens, T> O)
     { return I_t + kept * O; }
-    // New tokens of a later turn. Where part of an answer is dropped, what is behind it is read again.
+    // New tokens of a later turn. If part of an answer is dropped, the tokens behind it are prefilled again.
     template <class T> constexpr auto later_turn_tokens(
         in<turn_input_tokens, T> I_t,
         in<kept_output_share, T> kept,
@@ -218,7 +218,8 @@ namespace roofslate::quantities
     { return select(kept == T(1.0), T(I_t), turn_growth<T>(I_t, kept, O)); }
     struct turn_prompt_tokens
     {
-        static constexpr Spec spec = Spec("I_n", "token/sequence", "prompt tokens of a turn, mean", "definition");
+        static constexpr Spec spec =
+            Spec("I_n", "token/sequence", "mean input tokens per turn, history included", "definition");
         template <class T> static constexpr T formula(
             in<turn_input_tokens, T> I_t,
             in<first_prompt_tokens, T> I_0,
@@ -229,7 +230,8 @@ namespace roofslate::quantities
     };
     struct session_prompt_tokens
     {
-        static constexpr Spec spec = Spec("I_\\Sigma", "token/sequence", "prompt tokens of a session", "definition");
+        static constexpr Spec spec =
+            Spec("I_\\Sigma", "token/sequence", "input tokens per session, all turns", "definition");
         template <class T> static constexpr T formula(in<turns, T> n, in<input_tokens, T> I) { return n * I; }
     };
     struct new_prompt_tokens
@@ -237,7 +239,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "I_\\mathrm{new}",
             "token/sequence",
-            "prompt tokens of a turn that no cache holds, mean",
+            "mean uncached input tokens per turn, unlimited prefix cache",
             "definition");
         template <class T> static constexpr T formula(
             in<turns, T> n,
@@ -252,17 +254,17 @@ namespace roofslate::quantities
     struct prefix_hit_ceiling
     {
         static constexpr Spec spec =
-            Spec("h_\\infty", "1", "prefix cache hit rate of an endless cache, by tokens", "definition");
+            Spec("h_\\infty", "1", "prefix cache hit rate by tokens, unlimited prefix cache", "definition");
         template <class T> static constexpr T formula(in<input_tokens, T> I, in<new_prompt_tokens, T> I_new)
         { return max(1.0 - I_new / I, 0.0); }
     };
 
-    // --- how often sessions come back, and what their caches take ---
+    // --- return rate of sessions, and the size of their KV cache ---
 
     struct session_rate_from_arrivals
     {
         static constexpr Spec spec =
-            Spec("\\Lambda/n_t", "sequence/s", "session start rate from the arrival rate of requests", "definition");
+            Spec("\\Lambda/n_t", "sequence/s", "session start rate from the request arrival rate", "definition");
         template <class T> static constexpr T formula(in<arrival_rate, T> a, in<turns, T> n) { return a / n; }
     };
     struct session_rate
@@ -274,7 +276,7 @@ namespace roofslate::quantities
     };
     struct turn_rate
     {
-        static constexpr Spec spec = Spec("\\Lambda_s n_t", "sequence/s", "turn rate of all sessions", "definition");
+        static constexpr Spec spec = Spec("\\Lambda_s n_t", "sequence/s", "turn rate, all sessions", "definition");
         template <class T> static constexpr T formula(in<session_rate, T> rate, in<turns, T> n) { return rate * n; }
     };
     struct replica_turn_rate
@@ -282,23 +284,23 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\Lambda_s n_t / R",
             "sequence/s",
-            "turn rate of a replica, each with a cache of its own",
+            "turn rate per replica, each with its own prefix cache",
             "definition");
         template <class T> static constexpr T formula(in<turn_rate, T> rate, in<replicas, T> R) { return rate / R; }
     };
     struct pause_time
     {
         static constexpr Spec spec =
-            Spec("T_p", "s", "pause between turns, mean (think time, tool time)", "definition").positive();
+            Spec("T_p", "s", "mean pause between turns (think time, tool time)", "definition").positive();
     };
     struct pause_cv
     {
         static constexpr Spec spec =
-            Spec("c_p", "1", "coefficient of variation of the pauses, lognormal", "definition").range(0).by_default(1);
+            Spec("c_p", "1", "coefficient of variation (CV) of pauses, lognormal", "definition").range(0).by_default(1);
     };
     struct pausing_sessions
     {
-        static constexpr Spec spec = Spec("n_p", "sequence", "sessions between two turns, mean", "definition");
+        static constexpr Spec spec = Spec("n_p", "sequence", "mean sessions paused between turns", "definition");
         template <class T> static constexpr T formula(
             in<turn_rate, T> rate,
             in<next_turn_probability, T> q,
@@ -308,7 +310,7 @@ namespace roofslate::quantities
     struct session_kv_bytes
     {
         static constexpr Spec spec =
-            Spec("S_s", "byte/sequence", "KV cache of a session after a turn, mean", "definition").positive();
+            Spec("S_s", "byte/sequence", "mean KV cache per session after a turn", "definition").positive();
         template <class T> static constexpr T formula(
             in<input_tokens, T> I,
             in<output_tokens, T> O,
@@ -326,11 +328,8 @@ namespace roofslate::quantities
     };
     struct session_kv_bytes_per_pause
     {
-        static constexpr Spec spec = Spec(
-            "\\Lambda_s n_t S_s T_p",
-            "byte",
-            "KV cache written by the turns of a replica within a mean pause",
-            "definition");
+        static constexpr Spec spec =
+            Spec("\\Lambda_s n_t S_s T_p", "byte", "KV cache written per replica during a mean pause", "definition");
         template <class T> static constexpr T formula(
             in<replica_turn_rate, T> rate,
             in<session_kv_bytes, T> S_s,
@@ -338,26 +337,26 @@ namespace roofslate::quantities
         { return rate * S_s * pause; }
     };
 
-    // --- caches: HBM beside the running sequences, host memory, SSD ---
+    // --- tiers of the prefix cache: HBM not used by running sequences, host memory, SSD ---
 
     struct dram_prefix_cache
     {
         static constexpr Spec spec =
-            Spec("C_d", "byte", "host memory of a replica kept for prefixes", "definition")
+            Spec("C_d", "byte", "host memory reserved for cached prefixes, per replica", "definition")
                 .range(0, infinite)
                 .by_default(0);
     };
     struct ssd_prefix_cache
     {
         static constexpr Spec spec =
-            Spec("C_s", "byte", "SSD or remote storage of a replica kept for prefixes", "definition")
+            Spec("C_s", "byte", "SSD or remote storage for cached prefixes, per replica", "definition")
                 .range(0, infinite)
                 .by_default(0);
     };
     struct prefix_cache_capacity
     {
         static constexpr Spec spec =
-            Spec("C_p", "byte", "prefix-cache capacity of a replica, all tiers, inf for an endless cache", "definition")
+            Spec("C_p", "byte", "prefix cache capacity per replica, all tiers, inf if unlimited", "definition")
                 .range(0, infinite);
         template <class T> static constexpr T formula(
             in<hbm_prefix_cache, T> C_h,
@@ -368,7 +367,7 @@ namespace roofslate::quantities
     struct cache_residence_time
     {
         static constexpr Spec spec =
-            Spec("t^*", "s", "time until an unused prefix leaves the cache (LRU, Che)", "Che, Tung, Wang 2002");
+            Spec("t^*", "s", "residence time of an unused prefix (LRU, Che approximation)", "Che, Tung, Wang 2002");
         template <class T> static constexpr T formula(
             in<prefix_cache_capacity, T> C,
             in<session_kv_bytes_per_pause, T> W,
@@ -380,7 +379,7 @@ namespace roofslate::quantities
     struct cache_survival_rate
     {
         static constexpr Spec spec =
-            Spec("F(t^*)", "1", "share of pauses that end before the prefix leaves the cache", "Che, Tung, Wang 2002");
+            Spec("F(t^*)", "1", "fraction of pauses shorter than the prefix residence time", "Che, Tung, Wang 2002");
         template <class T> static constexpr T formula(
             in<prefix_cache_capacity, T> C,
             in<cache_residence_time, T> t,
@@ -391,7 +390,7 @@ namespace roofslate::quantities
             return select(C == T(0.0), T(0.0), select(C == T(infinite), T(1.0), share));
         }
     };
-    // The same of the faster tiers alone.
+    // The same for the faster tiers only.
     template <class T> constexpr auto survival_within(
         const number_of<T>& capacity,
         in<session_kv_bytes_per_pause, T> W,
@@ -407,11 +406,7 @@ namespace roofslate::quantities
     struct session_affinity
     {
         static constexpr Spec spec =
-            Spec(
-                "\\eta_r",
-                "1",
-                "share of turns routed to their cache: all by session, else one in replicas",
-                "definition")
+            Spec("\\eta_r", "1", "probability of routing a turn to the replica with its prefix", "definition")
                 .range(0, 1);
         template <class T> static constexpr T formula(in<router, T> which, in<replicas, T> R)
         { return select(is<router>(which, "session"), T(1.0), 1.0 / R); }
@@ -419,21 +414,24 @@ namespace roofslate::quantities
     struct prefix_break_rate
     {
         static constexpr Spec spec =
-            Spec("\\beta_x", "1", "share of turns with a changed prefix (compaction, edits)", "definition")
+            Spec("\\beta_x", "1", "fraction of turns with a changed prefix (compaction, edits)", "definition")
                 .range(0, 1)
                 .by_default(0);
     };
     struct prefix_match_rate
     {
-        static constexpr Spec spec =
-            Spec("\\eta_r (1 - \\beta_x)", "1", "share of later turns that match an endless cache", "definition");
+        static constexpr Spec spec = Spec(
+            "\\eta_r (1 - \\beta_x)",
+            "1",
+            "fraction of later turns with a match, unlimited prefix cache",
+            "definition");
         template <class T> static constexpr T formula(in<session_affinity, T> affinity, in<prefix_break_rate, T> broken)
         { return affinity * (1.0 - broken); }
     };
     struct turn_hit_rate
     {
         static constexpr Spec spec =
-            Spec("h_t", "1", "share of later turns that find their prefix cached", "definition").range(0, 1);
+            Spec("h_t", "1", "fraction of later turns with a cached prefix", "definition").range(0, 1);
         template <class T> static constexpr T formula(in<cache_survival_rate, T> F, in<prefix_match_rate, T> match)
         { return spend(F, match); }
     };
@@ -450,7 +448,7 @@ namespace roofslate::quantities
     };
     struct request_hit_rate
     {
-        static constexpr Spec spec = Spec("h_r", "1", "share of requests with a cached prefix", "definition");
+        static constexpr Spec spec = Spec("h_r", "1", "fraction of requests with a cached prefix", "definition");
         template <class T> static constexpr T formula(
             in<next_turn_probability, T> q,
             in<turn_hit_rate, T> h,
@@ -466,7 +464,7 @@ namespace roofslate::quantities
     struct turn_prompt_cv
     {
         static constexpr Spec spec =
-            Spec("c_n", "1", "coefficient of variation of prompts over the turns of sessions", "definition");
+            Spec("c_n", "1", "coefficient of variation (CV) of input tokens across turns", "definition");
         template <class T> static constexpr T formula(
             in<turns, T> n,
             in<turns_distribution, T> which,
@@ -481,12 +479,9 @@ namespace roofslate::quantities
     };
     struct session_fresh_input_cv
     {
-        // A turn is the first one, finds what came before, or reads all of it again.
-        static constexpr Spec spec = Spec(
-            "c_{ft}",
-            "1",
-            "coefficient of variation of uncached prompt tokens over the turns of sessions, hits and misses",
-            "definition");
+        // A turn is the first one, finds its history cached, or prefills all of it again.
+        static constexpr Spec spec =
+            Spec("c_{ft}", "1", "coefficient of variation (CV) of uncached input tokens across turns", "definition");
         template <class T> static constexpr T formula(
             in<turns, T> n,
             in<turns_distribution, T> which,
@@ -519,7 +514,7 @@ namespace roofslate::quantities
     struct fresh_input_cv
     {
         static constexpr Spec spec =
-            Spec("c_f", "1", "coefficient of variation of uncached prompt tokens", "definition")
+            Spec("c_f", "1", "coefficient of variation (CV) of uncached input tokens", "definition")
                 .replaced_by_where<session_fresh_input_cv, turn_input_tokens>();
         template <class T> static constexpr T formula(in<input_cv, T> c) { return c; }
     };
@@ -529,7 +524,7 @@ namespace roofslate::quantities
     struct hbm_hit_rate
     {
         static constexpr Spec spec =
-            Spec("h_h", "1", "share of later turns whose prefix is in HBM", "Che, Tung, Wang 2002");
+            Spec("h_h", "1", "fraction of later turns with their prefix in HBM", "Che, Tung, Wang 2002");
         template <class T> static constexpr T formula(
             in<hbm_prefix_cache, T> C_h,
             in<session_kv_bytes_per_pause, T> W,
@@ -541,7 +536,7 @@ namespace roofslate::quantities
     struct dram_hit_rate
     {
         static constexpr Spec spec =
-            Spec("h_d", "1", "share of later turns whose prefix is in host memory", "Che, Tung, Wang 2002");
+            Spec("h_d", "1", "fraction of later turns with their prefix in host memory", "Che, Tung, Wang 2002");
         template <class T> static constexpr T formula(
             in<hbm_prefix_cache, T> C_h,
             in<dram_prefix_cache, T> C_d,
@@ -558,7 +553,7 @@ namespace roofslate::quantities
     struct ssd_hit_rate
     {
         static constexpr Spec spec =
-            Spec("h_s", "1", "share of later turns whose prefix is in the slowest tier", "Che, Tung, Wang 2002");
+            Spec("h_s", "1", "fraction of later turns with their prefix in the slowest tier", "Che, Tung, Wang 2002");
         template <class T> static constexpr T formula(
             in<turn_hit_rate, T> h,
             in<hbm_hit_rate, T> h_h,
@@ -568,19 +563,20 @@ namespace roofslate::quantities
     struct dram_cache_bandwidth
     {
         static constexpr Spec spec =
-            Spec("m_d", "byte/s", "bandwidth from host memory to the chips of a replica", "definition")
+            Spec("m_d", "byte/s", "read bandwidth from host memory to a replica, all chips", "definition")
                 .positive()
                 .otherwise<replica_host_bandwidth>();
     };
     struct ssd_cache_bandwidth
     {
         static constexpr Spec spec =
-            Spec("m_s", "byte/s", "bandwidth from the slowest tier to the chips of a replica", "definition").positive();
+            Spec("m_s", "byte/s", "read bandwidth from the slowest tier to a replica, all chips", "definition")
+                .positive();
     };
     struct reused_prompt_tokens
     {
         static constexpr Spec spec =
-            Spec("I_r", "token/sequence", "prompt tokens that a hit reuses, mean", "definition");
+            Spec("I_r", "token/sequence", "mean input tokens reused per prefix cache hit", "definition");
         template <class T> static constexpr T formula(
             in<input_tokens, T> I,
             in<new_prompt_tokens, T> I_new,
@@ -590,7 +586,7 @@ namespace roofslate::quantities
     struct reused_kv_bytes
     {
         static constexpr Spec spec =
-            Spec("S_r", "byte/sequence", "KV cache fetched per hit from a slower tier", "definition");
+            Spec("S_r", "byte/sequence", "KV cache loaded per prefix cache hit from a slower tier", "definition");
         template <class T> static constexpr T formula(
             in<reused_prompt_tokens, T> L,
             in<kv_bytes_per_token, T> q,
@@ -607,7 +603,7 @@ namespace roofslate::quantities
     struct exposed_prefix_load_time
     {
         static constexpr Spec spec =
-            Spec("T_{lx}", "s", "time to load prefixes not hidden by prefill, mean over turns", "definition");
+            Spec("T_{lx}", "s", "mean exposed prefix load time per turn, not hidden by prefill", "definition");
         template <class T> static constexpr T formula(
             in<turns, T> n,
             in<next_turn_probability, T> q,
@@ -632,7 +628,7 @@ namespace roofslate::quantities
     struct dram_fetch_rate
     {
         static constexpr Spec spec =
-            Spec("b_d", "byte/s", "KV cache fetched from host memory by the turns of a replica", "definition");
+            Spec("b_d", "byte/s", "KV-cache read rate from host memory, per replica", "definition");
         template <class T> static constexpr T formula(
             in<replica_turn_rate, T> rate,
             in<next_turn_probability, T> q,
@@ -643,7 +639,7 @@ namespace roofslate::quantities
     struct ssd_fetch_rate
     {
         static constexpr Spec spec =
-            Spec("b_s", "byte/s", "KV cache fetched from the slowest tier by the turns of a replica", "definition");
+            Spec("b_s", "byte/s", "KV-cache read rate from the slowest tier, per replica", "definition");
         template <class T> static constexpr T formula(
             in<replica_turn_rate, T> rate,
             in<next_turn_probability, T> q,
@@ -654,7 +650,7 @@ namespace roofslate::quantities
     struct cache_link_load
     {
         static constexpr Spec spec =
-            Spec("\\rho_l", "1", "fetch rate relative to bandwidth, busiest tier, 1 for a full link", "definition");
+            Spec("\\rho_l", "1", "link utilization of KV-cache reads, busiest tier", "definition");
         template <class T> static constexpr T formula(
             in<dram_fetch_rate, T> b_d,
             in<dram_cache_bandwidth, T> m_d,
@@ -665,7 +661,7 @@ namespace roofslate::quantities
     struct break_even_fetch_bandwidth
     {
         static constexpr Spec spec =
-            Spec("m^*", "byte/s", "bandwidth above which fetching a prefix beats computing it again", "definition");
+            Spec("m^*", "byte/s", "break-even bandwidth, prefix load as fast as recompute", "definition");
         template <class T> static constexpr T formula(
             in<reused_kv_bytes, T> S_r,
             in<reused_prompt_tokens, T> I_r,
@@ -680,7 +676,7 @@ namespace roofslate::quantities
     struct cost_per_session
     {
         static constexpr Spec spec =
-            Spec("c_s", "USD/sequence", "cost per session, prompts and answers of all turns", "definition");
+            Spec("c_s", "USD/sequence", "cost per session, input and output tokens of all turns", "definition");
         template <class T> static constexpr T formula(in<turns, T> n, in<cost_per_request, T> c) { return n * c; }
     };
 

@@ -7,7 +7,7 @@ namespace roofslate::quantities
 {
     // Tokens that a pass emits where the first of `drafts` is accepted at `rate`, and each after it, when those before
     // it are, `decay` times as often: 1 + sum_i rate^i decay^(i (i - 1)/2), drawn straight between whole numbers of
-    // drafts. What comes after 4,096 drafts is left out.
+    // drafts. Drafts after the first 4,096 are left out.
     struct acceptance_curve
     {
         static constexpr const char* name = "acceptance_curve";
@@ -82,45 +82,44 @@ namespace roofslate::quantities
     struct acceptance_rate
     {
         static constexpr Spec spec =
-            Spec("\\alpha_d", "1", "chance that the first drafted token is accepted", "Q2").range(0, 1);
+            Spec("\\alpha_d", "1", "acceptance rate of the first draft token", "Q2").range(0, 1);
     };
     struct acceptance_decay
     {
         static constexpr Spec spec =
-            Spec("f_d", "1", "acceptance rate of a drafted token relative to that of the one before it", "Q2")
+            Spec("f_d", "1", "acceptance rate of a draft token relative to the previous one", "Q2")
                 .positive(1)
                 .by_default(1);
     };
     struct draft_cost
     {
         static constexpr Spec spec =
-            Spec("c_d", "1", "time of a drafted token over the time of the pass that verifies it", "Q2").range(0);
+            Spec("c_d", "1", "time per draft token relative to the verification pass", "Q2").range(0);
     };
     struct draft_length
     {
         static constexpr Spec spec =
-            Spec("\\gamma_d", "token/sequence", "tokens that are drafted for a sequence in a pass; 0: no draft", "Q2")
+            Spec("\\gamma_d", "token/sequence", "draft tokens per sequence and pass, 0 without speculation", "Q2")
                 .range(0)
                 .by_default(0);
     };
     struct sampled_length
     {
         static constexpr Spec spec =
-            Spec("1", "token/sequence", "tokens that a pass samples for a sequence, drafted ones left out", "R6.5")
+            Spec("1", "token/sequence", "sampled tokens per sequence and pass, draft tokens excluded", "R6.5")
                 .positive()
                 .by_default(1);
     };
     struct pass_length
     {
         static constexpr Spec spec =
-            Spec("\\ell", "token/sequence", "new tokens of a sequence in one pass; 1 is decode without drafts", "R6.5")
-                .range(1);
+            Spec("\\ell", "token/sequence", "new tokens per sequence and pass, draft tokens included", "R6.5").range(1);
         template <class T> static constexpr T formula(in<sampled_length, T> one, in<draft_length, T> g)
         { return one + g; }
     };
     struct acceptance_length
     {
-        static constexpr Spec spec = Spec("E_d", "1", "tokens that a pass emits for a sequence, in the mean", "Q2");
+        static constexpr Spec spec = Spec("E_d", "1", "mean acceptance length, tokens emitted per pass", "Q2");
         template <class T> static constexpr T formula(
             in<acceptance_rate, T> a,
             in<acceptance_decay, T> f,
@@ -134,32 +133,27 @@ namespace roofslate::quantities
     struct drafting_factor
     {
         static constexpr Spec spec =
-            Spec("1 + \\gamma_d c_d", "1", "time of draft and pass over that of the pass", "Q2");
+            Spec("1 + \\gamma_d c_d", "1", "pass time with drafting relative to the verification pass", "Q2");
         template <class T> static constexpr T formula(in<draft_length, T> g, in<draft_cost, T> c)
         { return spend_beside(T(1.0), count(g), c); }
     };
     struct speculation_speedup
     {
-        static constexpr Spec spec =
-            Spec("v_d", "1", "speed over that of single tokens while memory holds the pass up", "Q2");
+        static constexpr Spec spec = Spec("v_d", "1", "speculative-decoding speedup, memory-bound", "Q2");
         template <class T> static constexpr T formula(in<acceptance_length, T> E, in<drafting_factor, T> d)
         { return E / d; }
     };
     struct speculation_compute_factor
     {
-        static constexpr Spec spec = Spec(
-            "(\\gamma_d + 1)/E_d",
-            "1",
-            "arithmetic of an emitted token over that of a single one: what speculation costs when compute holds the "
-            "pass up",
-            "Q2");
+        static constexpr Spec spec =
+            Spec("(\\gamma_d + 1)/E_d", "1", "FLOPs per emitted token relative to decode without drafts", "Q2");
         template <class T> static constexpr T formula(in<draft_length, T> g, in<acceptance_length, T> E)
         { return (count(g) + 1.0) / E; }
     };
     struct emitted_length
     {
         static constexpr Spec spec =
-            Spec("\\ell_d", "token/sequence", "tokens that a pass emits for a sequence, in the mean", "Q2").positive();
+            Spec("\\ell_d", "token/sequence", "mean tokens emitted per sequence and pass", "Q2").positive();
         template <class T> static constexpr T formula(
             in<pass_length, T> l,
             in<draft_length, T> g,

@@ -1,15 +1,12 @@
-// Chapter 6: three ways to have a token's cache. Compute it again, keep it in HBM, or keep it in a slower tier of
-// memory.
+// Chapter 6: three ways to provide the KV cache of a token. Compute it again, keep it in HBM, or keep it in a slower
+// tier of memory.
 #pragma once
 #include "roofslate/quantities/energy.hpp"
 
 namespace roofslate::quantities
 {
     struct hold_time
-    {
-        static constexpr Spec spec =
-            Spec("T_h", "s", "time from one use of a token's cache to the next", "R6.8").range(0);
-    };
+    { static constexpr Spec spec = Spec("T_h", "s", "KV-cache hold time, from one use to the next", "R6.8").range(0); };
 
     // --- compute it again ---
 
@@ -38,7 +35,7 @@ namespace roofslate::quantities
     struct recompute_chip_time
     {
         static constexpr Spec spec =
-            Spec("t_r", "chip*s/token", "chip time to recompute the KV cache of a token", "R6.8");
+            Spec("t_r", "chip*s/token", "chip time to rebuild the KV cache, per token", "R6.8");
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<peak_flops, T> F,
@@ -50,11 +47,8 @@ namespace roofslate::quantities
     };
     struct recompute_cost
     {
-        static constexpr Spec spec = Spec(
-            "c_r",
-            "USD/token",
-            "price of the arithmetic that computes the cache of a token: also the least cost of prefill",
-            "R6.8");
+        static constexpr Spec spec =
+            Spec("c_r", "USD/token", "compute cost to rebuild the KV cache, per token", "R6.8");
         template <class T> static constexpr T formula(in<recompute_chip_time, T> t, in<chip_price, T> p)
         { return t * p; }
     };
@@ -63,14 +57,13 @@ namespace roofslate::quantities
 
     struct hbm_rent
     {
-        static constexpr Spec spec =
-            Spec("p/h", "USD/byte/s", "price of the chip for each byte of its memory and second", "R6.8");
+        static constexpr Spec spec = Spec("p/h", "USD/byte/s", "HBM price per stored byte and time", "R6.8");
         template <class T> static constexpr T formula(in<chip_price, T> p, in<hbm_capacity, T> h) { return p / h; }
     };
     struct hbm_hold_cost
     {
         static constexpr Spec spec =
-            Spec("c_h", "USD/token", "price of keeping a token's cache in HBM until it is used again", "R6.8");
+            Spec("c_h", "USD/token", "HBM storage cost per token, KV cache held until reuse", "R6.8");
         template <class T> static constexpr T formula(
             in<hold_time, T> T_h,
             in<stored_kv_bytes_per_token, T> q,
@@ -79,11 +72,8 @@ namespace roofslate::quantities
     };
     struct recompute_hold_time
     {
-        static constexpr Spec spec = Spec(
-            "T_r",
-            "s",
-            "time for which keeping a token's cache in HBM costs what computing it again costs",
-            "R6.8");
+        static constexpr Spec spec =
+            Spec("T_r", "s", "hold time at which HBM storage costs as much as recomputation", "R6.8");
         template <class T> static constexpr T formula(
             in<recompute_chip_time, T> t,
             in<hbm_capacity, T> h,
@@ -94,18 +84,17 @@ namespace roofslate::quantities
     // --- keep it in a tier: a device with a capacity, a bandwidth and a price ---
 
     struct tier_capacity
-    { static constexpr Spec spec = Spec("k_i", "byte", "capacity of a device of the tier", "R6.10").positive(); };
+    { static constexpr Spec spec = Spec("k_i", "byte", "storage-tier capacity per device", "R6.10").positive(); };
     struct tier_bandwidth
     {
         static constexpr Spec spec =
-            Spec("m_i", "byte/s", "bandwidth at which a device of the tier is read", "R6.10").positive();
+            Spec("m_i", "byte/s", "storage-tier read bandwidth per device", "R6.10").positive();
     };
     struct tier_purchase_price
-    { static constexpr Spec spec = Spec("K_i", "USD", "purchase price of a device of the tier", "R6.10").range(0); };
+    { static constexpr Spec spec = Spec("K_i", "USD", "storage-tier purchase price per device", "R6.10").range(0); };
     struct tier_price
     {
-        static constexpr Spec spec =
-            Spec("d_i", "USD/s", "price of a device of the tier for a second", "R6.8").range(0);
+        static constexpr Spec spec = Spec("d_i", "USD/s", "storage-tier price per device and time", "R6.8").range(0);
         template <class T> static constexpr T formula(
             in<tier_purchase_price, T> K,
             in<depreciation_time, T> T_K,
@@ -114,32 +103,25 @@ namespace roofslate::quantities
     };
     struct tier_drain_time
     {
-        static constexpr Spec spec = Spec(
-            "k_i/m_i",
-            "s",
-            "time to read a device of the tier once: the hold time at which holding and retrieving cost the same",
-            "R6.9");
+        static constexpr Spec spec =
+            Spec("k_i/m_i", "s", "drain time of a storage tier, capacity / read bandwidth", "R6.9");
         template <class T> static constexpr T formula(in<tier_capacity, T> k, in<tier_bandwidth, T> m) { return k / m; }
     };
     struct tier_rent
     {
         static constexpr Spec spec =
-            Spec("d_i/k_i", "USD/byte/s", "price of a byte held in the tier for a second", "R6.8");
+            Spec("d_i/k_i", "USD/byte/s", "storage-tier price per stored byte and time", "R6.8");
         template <class T> static constexpr T formula(in<tier_price, T> d, in<tier_capacity, T> k) { return d / k; }
     };
     struct tier_retrieve_price
     {
-        static constexpr Spec spec =
-            Spec("d_i/m_i", "USD/byte", "price of the time in which the tier is read for a byte", "R6.8");
+        static constexpr Spec spec = Spec("d_i/m_i", "USD/byte", "storage-tier price per retrieved byte", "R6.8");
         template <class T> static constexpr T formula(in<tier_price, T> d, in<tier_bandwidth, T> m) { return d / m; }
     };
     struct tier_hold_cost
     {
-        static constexpr Spec spec = Spec(
-            "q T_h d_i/k_i",
-            "USD/token",
-            "price of keeping a token's cache in the tier until it is used again",
-            "R6.8");
+        static constexpr Spec spec =
+            Spec("q T_h d_i/k_i", "USD/token", "storage-tier cost per token, KV cache held until reuse", "R6.8");
         template <class T> static constexpr T formula(
             in<hold_time, T> T_h,
             in<stored_kv_bytes_per_token, T> q,
@@ -149,27 +131,21 @@ namespace roofslate::quantities
     struct tier_retrieve_cost
     {
         static constexpr Spec spec =
-            Spec("q d_i/m_i", "USD/token", "price of reading a token's cache from the tier once", "R6.8");
+            Spec("q d_i/m_i", "USD/token", "storage-tier cost per token to retrieve its KV cache once", "R6.8");
         template <class T> static constexpr T formula(in<stored_kv_bytes_per_token, T> q, in<tier_retrieve_price, T> r)
         { return q * r; }
     };
     struct tier_cost
     {
-        static constexpr Spec spec = Spec(
-            "c_i",
-            "USD/token",
-            "price of having a token's cache once more from the tier: holding and retrieving",
-            "R6.9");
+        static constexpr Spec spec =
+            Spec("c_i", "USD/token", "storage-tier cost per reused token, holding plus retrieval", "R6.9");
         template <class T> static constexpr T formula(in<tier_hold_cost, T> hold, in<tier_retrieve_cost, T> retrieve)
         { return hold + retrieve; }
     };
     struct tier_recompute_hold_time
     {
-        static constexpr Spec spec = Spec(
-            "T_{ri}",
-            "s",
-            "hold time from which on computing a token's cache again is cheaper than the tier; 0: it always is",
-            "R6.8");
+        static constexpr Spec spec =
+            Spec("T_{ri}", "s", "hold time above which recomputation is cheaper than the tier", "R6.8");
         template <class T> static constexpr T formula(
             in<recompute_cost, T> c_r,
             in<tier_retrieve_cost, T> retrieve,
@@ -178,45 +154,38 @@ namespace roofslate::quantities
         { return max(c_r - retrieve, 0.0) / (q * r); }
     };
 
-    // --- what a device is busy with: equal shares of its space-time and of its reading time, if it is held for a drain
-    // time ---
+    // --- occupancy of a device: equal shares of its space-time and reading time, if it is held for a drain time ---
 
     struct held_share
     {
         static constexpr Spec spec =
-            Spec("\\phi_k", "1", "share of a device's capacity that is held for one user", "R6.9").range(0, 1);
+            Spec("\\phi_k", "1", "fraction of device capacity held for one user", "R6.9").range(0, 1);
     };
     struct tier_retrieval_time
     {
-        static constexpr Spec spec = Spec("\\phi_k k_i/m_i", "s", "time to read this share of a device", "R6.9");
+        static constexpr Spec spec =
+            Spec("\\phi_k k_i/m_i", "s", "time to retrieve the held fraction of a device", "R6.9");
         template <class T> static constexpr T formula(in<held_share, T> phi, in<tier_drain_time, T> T_d)
         { return phi * T_d; }
     };
     struct held_capacity_time
     {
         static constexpr Spec spec =
-            Spec("\\phi_k T_h", "s", "time for which the share keeps the whole capacity busy", "R6.9");
+            Spec("\\phi_k T_h", "s", "hold time weighted by the held capacity fraction", "R6.9");
         template <class T> static constexpr T formula(in<held_share, T> phi, in<hold_time, T> T_h) { return phi * T_h; }
     };
 
     // --- when to move on: Gray's five-minute rule between a tier and a slower one ---
 
     struct slower_tier_capacity
-    { static constexpr Spec spec = Spec("k_j", "byte", "capacity of a device of the slower tier", "R6.9").positive(); };
+    { static constexpr Spec spec = Spec("k_j", "byte", "slower-tier capacity per device", "R6.9").positive(); };
     struct slower_tier_bandwidth
-    {
-        static constexpr Spec spec =
-            Spec("m_j", "byte/s", "bandwidth at which a device of the slower tier is read", "R6.9").positive();
-    };
+    { static constexpr Spec spec = Spec("m_j", "byte/s", "slower-tier read bandwidth per device", "R6.9").positive(); };
     struct slower_tier_purchase_price
-    {
-        static constexpr Spec spec =
-            Spec("K_j", "USD", "purchase price of a device of the slower tier", "R6.10").range(0);
-    };
+    { static constexpr Spec spec = Spec("K_j", "USD", "slower-tier purchase price per device", "R6.10").range(0); };
     struct slower_tier_price
     {
-        static constexpr Spec spec =
-            Spec("d_j", "USD/s", "price of a device of the slower tier for a second", "R6.9").range(0);
+        static constexpr Spec spec = Spec("d_j", "USD/s", "slower-tier price per device and time", "R6.9").range(0);
         template <class T> static constexpr T formula(
             in<slower_tier_purchase_price, T> K,
             in<depreciation_time, T> T_K,
@@ -226,21 +195,20 @@ namespace roofslate::quantities
     struct slower_tier_rent
     {
         static constexpr Spec spec =
-            Spec("d_j/k_j", "USD/byte/s", "price of a byte held in the slower tier for a second", "R6.9");
+            Spec("d_j/k_j", "USD/byte/s", "slower-tier price per stored byte and time", "R6.9");
         template <class T> static constexpr T formula(in<slower_tier_price, T> d, in<slower_tier_capacity, T> k)
         { return tier_rent::formula<T>(as<tier_price>(d), as<tier_capacity>(k)); }
     };
     struct slower_tier_retrieve_price
     {
-        static constexpr Spec spec =
-            Spec("d_j/m_j", "USD/byte", "price of the time in which the slower tier is read for a byte", "R6.9");
+        static constexpr Spec spec = Spec("d_j/m_j", "USD/byte", "slower-tier price per retrieved byte", "R6.9");
         template <class T> static constexpr T formula(in<slower_tier_price, T> d, in<slower_tier_bandwidth, T> m)
         { return tier_retrieve_price::formula<T>(as<tier_price>(d), as<tier_bandwidth>(m)); }
     };
     struct tier_switch_time
     {
         static constexpr Spec spec =
-            Spec("T_{ij}", "s", "hold time from which on the slower tier is cheaper; inf: never", "R6.9");
+            Spec("T_{ij}", "s", "hold time above which the slower tier is cheaper, inf if never", "R6.9");
         template <class T> static constexpr T formula(
             in<tier_retrieve_price, T> r_i,
             in<slower_tier_retrieve_price, T> r_j,

@@ -10,7 +10,7 @@ namespace roofslate::quantities
     struct scale_up_topology
     {
         static constexpr Spec spec =
-            Spec("\\theta_u", "1", "topology of a scale-up domain (crossbar, torus, dragonfly)", "R2.6")
+            Spec("\\theta_u", "1", "scale-up domain topology (crossbar, torus, dragonfly)", "R2.6")
                 .one_of("crossbar", "torus", "dragonfly")
                 .by_default(0)
                 .implied_by_any<torus_dimensions, torus_length>(1)
@@ -22,7 +22,7 @@ namespace roofslate::quantities
             Spec(
                 "\\theta_o",
                 "1",
-                "topology of the links between scale-up domains (fat_tree, rail)",
+                "scale-out network topology between scale-up domains (fat_tree, rail)",
                 "arXiv:2307.12169")
                 .one_of("fat_tree", "rail")
                 .by_default(0);
@@ -39,18 +39,14 @@ namespace roofslate::quantities
     struct torus_dimensions
     {
         static constexpr Spec spec =
-            Spec("d_T", "1", "axes of the torus, among which the link bandwidth is divided", "R2.6")
+            Spec("d_T", "1", "torus dimensions, axes among which link bandwidth is divided", "R2.6")
                 .range(1, 3)
                 .by_default(3);
     };
     struct torus_wiring
     {
         static constexpr Spec spec =
-            Spec(
-                "\\theta_T",
-                "1",
-                "wiring of a torus (rings, twisted rings with equal load, open mesh)",
-                "arXiv:2304.01433")
+            Spec("\\theta_T", "1", "torus wiring (rings, twisted rings with even load, open mesh)", "arXiv:2304.01433")
                 .one_of("rings", "twisted", "mesh")
                 .by_default(0);
     };
@@ -82,20 +78,21 @@ namespace roofslate::quantities
     };
     struct exchange_chips
     {
-        static constexpr Spec spec = Spec("G_x", "chip", "exchanging chips in one scale-up domain", "R2.3").range(1);
+        static constexpr Spec spec =
+            Spec("G_x", "chip", "all-to-all chips within one scale-up domain", "R2.3").range(1);
         template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
         { return min(G_e, G_u); }
     };
     // A block of chips fills the first axis before the second, and that before the third.
     struct length_chips
     {
-        static constexpr Spec spec = Spec("g_1", "1", "exchanging chips along the first torus axis", "R2.6").range(1);
+        static constexpr Spec spec = Spec("g_1", "1", "all-to-all chips along the first torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(in<exchange_chips, T> n, in<torus_length, T> x)
         { return min(count(n), x); }
     };
     struct width_chips
     {
-        static constexpr Spec spec = Spec("g_2", "1", "exchanging chips along the second torus axis", "R2.6").range(1);
+        static constexpr Spec spec = Spec("g_2", "1", "all-to-all chips along the second torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(
             in<exchange_chips, T> n,
             in<torus_length, T> x,
@@ -104,7 +101,7 @@ namespace roofslate::quantities
     };
     struct height_chips
     {
-        static constexpr Spec spec = Spec("g_3", "1", "exchanging chips along the third torus axis", "R2.6").range(1);
+        static constexpr Spec spec = Spec("g_3", "1", "all-to-all chips along the third torus axis", "R2.6").range(1);
         template <class T> static constexpr T formula(
             in<exchange_chips, T> n,
             in<torus_length, T> x,
@@ -132,7 +129,7 @@ namespace roofslate::quantities
             Spec(
                 "h_1",
                 "1",
-                "mean hops of an exchange along the first torus axis",
+                "mean all-to-all hops along the first torus axis",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -147,7 +144,7 @@ namespace roofslate::quantities
             Spec(
                 "l_1",
                 "1",
-                "load of the busiest link along the first torus axis, in hops",
+                "busiest-link load along the first torus axis, in equivalent hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -162,7 +159,7 @@ namespace roofslate::quantities
             Spec(
                 "h_2",
                 "1",
-                "mean hops of an exchange along the second torus axis",
+                "mean all-to-all hops along the second torus axis",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -177,7 +174,7 @@ namespace roofslate::quantities
             Spec(
                 "l_2",
                 "1",
-                "load of the busiest link along the second torus axis, in hops",
+                "busiest-link load along the second torus axis, in equivalent hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -192,7 +189,7 @@ namespace roofslate::quantities
             Spec(
                 "h_3",
                 "1",
-                "mean hops of an exchange along the third torus axis",
+                "mean all-to-all hops along the third torus axis",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -207,7 +204,7 @@ namespace roofslate::quantities
             Spec(
                 "l_3",
                 "1",
-                "load of the busiest link along the third torus axis, in hops",
+                "busiest-link load along the third torus axis, in equivalent hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -242,7 +239,7 @@ namespace roofslate::quantities
     struct dragonfly_group
     {
         static constexpr Spec spec =
-            Spec("A", "chip", "chips of a dragonfly group", "Kim et al., ISCA 2008")
+            Spec("A", "chip", "chips per dragonfly group", "Kim et al., ISCA 2008")
                 .range(1)
                 .at_most<scale_up_domain>()
                 .otherwise<scale_up_domain>();
@@ -250,7 +247,7 @@ namespace roofslate::quantities
     struct dragonfly_board
     {
         static constexpr Spec spec =
-            Spec("a", "chip", "chips of a fully connected dragonfly board", "Kim et al., ISCA 2008")
+            Spec("a", "chip", "chips per fully connected dragonfly board", "Kim et al., ISCA 2008")
                 .range(1)
                 .at_most<dragonfly_group>()
                 .by_default(1);
@@ -258,21 +255,25 @@ namespace roofslate::quantities
     struct group_links
     {
         static constexpr Spec spec =
-            Spec("l_A", "1", "links per chip to other boards of its group", "Kim et al., ISCA 2008").range(0);
+            Spec("l_A", "1", "links per chip to other boards in its dragonfly group", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(in<dragonfly_group, T> A, in<dragonfly_board, T> a)
         { return (A / a - 1.0) / count(a); }
     };
     struct other_groups
     {
         static constexpr Spec spec =
-            Spec("\\gamma_A", "1", "groups of a dragonfly other than a chip's own", "Kim et al., ISCA 2008").range(0);
+            Spec("\\gamma_A", "1", "other dragonfly groups in the scale-up domain", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(in<scale_up_domain, T> G_u, in<dragonfly_group, T> A)
         { return G_u / A - 1.0; }
     };
     struct minimal_global_links
     {
         static constexpr Spec spec =
-            Spec("l_{o1}", "1", "links per chip to other groups, one between any two groups", "Kim et al., ISCA 2008")
+            Spec(
+                "l_{o1}",
+                "1",
+                "links per chip to other dragonfly groups, one per pair of groups",
+                "Kim et al., ISCA 2008")
                 .range(0);
         template <class T> static constexpr T formula(in<other_groups, T> g, in<dragonfly_group, T> A)
         { return g / count(A); }
@@ -280,7 +281,7 @@ namespace roofslate::quantities
     struct global_links
     {
         static constexpr Spec spec =
-            Spec("l_o", "1", "links per chip to other groups", "Kim et al., ISCA 2008")
+            Spec("l_o", "1", "links per chip to other dragonfly groups", "Kim et al., ISCA 2008")
                 .range(0)
                 .otherwise<minimal_global_links>();
     };
@@ -289,28 +290,28 @@ namespace roofslate::quantities
     struct board_exchange_chips
     {
         static constexpr Spec spec =
-            Spec("a_x", "chip", "exchanging chips on one dragonfly board", "Kim et al., ISCA 2008").range(1);
+            Spec("a_x", "chip", "all-to-all chips within one dragonfly board", "Kim et al., ISCA 2008").range(1);
         template <class T> static constexpr T formula(in<exchange_chips, T> n, in<dragonfly_board, T> a)
         { return min(n, a); }
     };
     struct group_exchange_chips
     {
         static constexpr Spec spec =
-            Spec("A_x", "chip", "exchanging chips in one dragonfly group", "Kim et al., ISCA 2008").range(1);
+            Spec("A_x", "chip", "all-to-all chips within one dragonfly group", "Kim et al., ISCA 2008").range(1);
         template <class T> static constexpr T formula(in<exchange_chips, T> n, in<dragonfly_group, T> A)
         { return min(n, A); }
     };
     struct group_pair_links
     {
         static constexpr Spec spec =
-            Spec("l_{AA}", "1", "links between two groups of a dragonfly", "Kim et al., ISCA 2008").range(0);
+            Spec("l_{AA}", "1", "links between two dragonfly groups", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(in<global_links, T> l_o, in<minimal_global_links, T> one)
         { return select(one > T(0.0), l_o / one, T(0.0)); }
     };
     struct global_hops
     {
         static constexpr Spec spec =
-            Spec("h_o", "1", "mean links between dragonfly groups per exchanged byte", "Kim et al., ISCA 2008")
+            Spec("h_o", "1", "mean hops between dragonfly groups per all-to-all byte", "Kim et al., ISCA 2008")
                 .range(0);
         template <class T> static constexpr T formula(in<group_exchange_chips, T> A, in<exchange_chips, T> n)
         { return 1.0 - A / n; }
@@ -318,7 +319,7 @@ namespace roofslate::quantities
     struct group_hops
     {
         static constexpr Spec spec =
-            Spec("h_A", "1", "mean links between dragonfly boards per exchanged byte", "Kim et al., ISCA 2008")
+            Spec("h_A", "1", "mean hops between dragonfly boards per all-to-all byte", "Kim et al., ISCA 2008")
                 .range(0);
         // Of the boards of two groups, so many pairs have a link, and at each end so many boards have none.
         template <class T> static constexpr T formula(
@@ -341,7 +342,7 @@ namespace roofslate::quantities
     struct board_hops
     {
         static constexpr Spec spec =
-            Spec("h_a", "1", "mean links inside dragonfly boards per exchanged byte", "Kim et al., ISCA 2008").range(0);
+            Spec("h_a", "1", "mean hops within dragonfly boards per all-to-all byte", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(
             in<board_exchange_chips, T> a_x,
             in<group_hops, T> h_A,
@@ -351,7 +352,7 @@ namespace roofslate::quantities
     struct dragonfly_links
     {
         static constexpr Spec spec =
-            Spec("l", "1", "links of a dragonfly chip, on all levels", "Kim et al., ISCA 2008").range(0);
+            Spec("l", "1", "links per dragonfly chip, all levels", "Kim et al., ISCA 2008").range(0);
         template <class T> static constexpr T formula(
             in<dragonfly_board, T> a,
             in<group_links, T> l_A,
@@ -364,7 +365,7 @@ namespace roofslate::quantities
             Spec(
                 "l_x",
                 "1",
-                "load of the busiest dragonfly links, in hops",
+                "busiest-link load in a dragonfly all-to-all, in equivalent hops",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(0);
         template <class T> static constexpr T formula(
@@ -395,7 +396,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\bar h",
             "1",
-            "mean links per byte of an exchange, one through a switch",
+            "mean hops per all-to-all byte, 1 through a switch",
             "Dally and Towles, Interconnection Networks, 2004");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
@@ -413,7 +414,7 @@ namespace roofslate::quantities
             Spec(
                 "\\mu_u",
                 "1",
-                "load of the busiest links in an exchange relative to the mean",
+                "ratio of busiest to mean link load in an all-to-all",
                 "Dally and Towles, Interconnection Networks, 2004")
                 .range(1);
         template <class T> static constexpr T formula(
@@ -491,7 +492,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "u_t",
             "byte/s/chip",
-            "all-reduce link bandwidth among tensor parallel chips",
+            "all-reduce link bandwidth among tensor-parallel (TP) chips",
             "JAX scaling book, chapter on sharding");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
@@ -519,7 +520,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "u_P",
             "byte/s/chip",
-            "all-reduce link bandwidth among all chips of a stage",
+            "all-reduce link bandwidth among all chips of a pipeline stage",
             "JAX scaling book, chapter on sharding");
         template <class T> static constexpr T formula(
             in<scale_up_topology, T> which,
@@ -550,7 +551,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\phi_1",
             "1",
-            "share of a chip's links on the way to the next stage",
+            "fraction of a chip's links toward the next pipeline stage",
             "Dally and Towles, Interconnection Networks, 2004");
         // Stages fill a torus one after the other, and a byte crosses the thickness of its stage along the stacking
         // axis. In a dragonfly a chip has one link to its peer, if any.

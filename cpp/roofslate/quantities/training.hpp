@@ -1,4 +1,4 @@
-// Chapter 5: what pretraining, reinforcement learning and inference compute, and how many tokens each should see.
+// Chapter 5: compute of pretraining, reinforcement learning and inference, and how many tokens each should see.
 #pragma once
 #include "roofslate/quantities/training_failures.hpp"
 #include <cfloat>
@@ -11,43 +11,37 @@ namespace roofslate::quantities
     struct model_token_rate
     {
         static constexpr Spec spec =
-            Spec("R_i", "token/s", "tokens that a model serves in a second, on all its cells together", "R5.5")
-                .positive();
+            Spec("R_i", "token/s", "served-token rate of a model, all replicas", "R5.5").positive();
     };
     struct model_lifetime
-    {
-        static constexpr Spec spec =
-            Spec("T_i", "s", "time for which a model is served before the next one replaces it", "R5.5").positive();
-    };
+    { static constexpr Spec spec = Spec("T_i", "s", "serving lifetime of a model", "R5.5").positive(); };
     struct lifetime_tokens
     {
-        static constexpr Spec spec = Spec("D_i", "token", "tokens that a model serves in its lifetime", "R5.5");
+        static constexpr Spec spec = Spec("D_i", "token", "tokens served in the lifetime of a model", "R5.5");
         template <class T> static constexpr T formula(in<model_token_rate, T> R, in<model_lifetime, T> T_i)
         { return R * T_i; }
     };
     struct deployment_probability
     {
         static constexpr Spec spec =
-            Spec("p_i", "1", "chance that a trained model is good enough to be served at all", "R5.8")
-                .positive(1)
-                .by_default(1);
+            Spec("p_i", "1", "deployment probability of a trained model", "R5.8").positive(1).by_default(1);
     };
     struct expected_inference_tokens
     {
         static constexpr Spec spec =
-            Spec("\\bar{D}_i", "token", "tokens that a model can expect to serve when it is trained", "R5.8");
+            Spec("\\bar{D}_i", "token", "expected inference tokens, deployment probability included", "R5.8");
         template <class T> static constexpr T formula(in<deployment_probability, T> p, in<lifetime_tokens, T> D)
         { return p * D; }
     };
     struct inference_tokens
     {
         static constexpr Spec spec =
-            Spec("D_\\mathrm{inf}", "token", "tokens that a model serves", "R5.2")
+            Spec("D_\\mathrm{inf}", "token", "inference tokens", "R5.2")
                 .positive()
                 .otherwise<expected_inference_tokens>();
     };
 
-    // --- arithmetic of a token ---
+    // --- FLOPs of a token ---
 
     struct rl_flops_per_parameter
     {
@@ -55,34 +49,29 @@ namespace roofslate::quantities
             Spec(
                 "c_\\mathrm{RL}",
                 "FLOP/parameter/token",
-                "arithmetic of a token of reinforcement learning for each weight: 2 if none is trained on, 6 if all "
-                "are",
+                "reinforcement-learning (RL) FLOPs per parameter and token (2 to 6)",
                 "R5.2")
                 .range(2, 6);
     };
 
-    // --- how much better training uses the arithmetic than decoding ---
+    // --- compute utilization of training relative to decoding ---
 
     struct prefill_token_rate
     {
         static constexpr Spec spec =
-            Spec("R_p", "token/s", "tokens that `chips` prefill in a second, as measured", "R6.5").positive();
+            Spec("R_p", "token/s", "measured prefill throughput, all chips", "R6.5").positive();
     };
     struct decode_token_rate
     {
         static constexpr Spec spec =
-            Spec(
-                "R_d",
-                "token/s",
-                "tokens that `chips` decode in a second, as measured or as the serving chain says",
-                "R6.5")
+            Spec("R_d", "token/s", "decode throughput, all chips, measured or predicted", "R6.5")
                 .positive()
                 .otherwise<replica_throughput>();
     };
     struct prefill_utilization
     {
         static constexpr Spec spec =
-            Spec("u_p", "1", "share of the peak arithmetic that prefill reaches", "R5.2").positive(1);
+            Spec("u_p", "1", "prefill compute utilization, from throughput", "R5.2").positive(1);
         template <class T> static constexpr T formula(
             in<prefill_token_rate, T> R,
             in<flops_per_token, T> f,
@@ -93,7 +82,7 @@ namespace roofslate::quantities
     struct decode_utilization
     {
         static constexpr Spec spec =
-            Spec("u_d", "1", "share of the peak arithmetic that decoding reaches", "R5.2").positive(1);
+            Spec("u_d", "1", "decode compute utilization, from throughput", "R5.2").positive(1);
         template <class T> static constexpr T formula(
             in<decode_token_rate, T> R,
             in<flops_per_token, T> f,
@@ -104,58 +93,40 @@ namespace roofslate::quantities
     struct decode_inefficiency
     {
         static constexpr Spec spec =
-            Spec(
-                "I",
-                "1",
-                "what decoded arithmetic costs over the same arithmetic in training; the lecture's 3",
-                "R5.2")
+            Spec("I", "1", "ratio of cost per FLOP in decode to training", "R5.2")
                 .range(1)
                 .advice("give decode_inefficiency (the lecture's 3), or training_utilization and decode_utilization");
         template <class T> static constexpr T formula(in<training_utilization, T> u_T, in<decode_utilization, T> u_d)
         { return u_T / u_d; }
     };
 
-    // --- what a served token costs over one that is trained on: prompts are prefilled, the rest is decoded, perhaps on
-    // other chips ---
+    // --- cost of a served token relative to a trained one, after prefill and decode, perhaps on other chips ---
 
     struct input_token_share
     {
         static constexpr Spec spec =
-            Spec(
-                "x_\\mathrm{in}",
-                "1",
-                "share of the served tokens that are prompts; the lecture counts none",
-                "arXiv 2401.00448")
+            Spec("x_\\mathrm{in}", "1", "input-token fraction of served tokens", "arXiv 2401.00448")
                 .range(0, 1)
                 .by_default(0);
     };
     struct prefill_inefficiency
     {
         static constexpr Spec spec =
-            Spec(
-                "I_\\mathrm{in}",
-                "1",
-                "what prefilled arithmetic costs over the same arithmetic in training",
-                "arXiv 2401.00448")
+            Spec("I_\\mathrm{in}", "1", "ratio of cost per FLOP in prefill to training", "arXiv 2401.00448")
                 .positive()
                 .by_default(1);
     };
     struct serving_price_ratio
     {
         static constexpr Spec spec =
-            Spec(
-                "\\rho_s",
-                "1",
-                "price of peak arithmetic where a model is served over its price where it is trained: other chips, "
-                "formats or rents",
-                "arXiv 2401.00448")
+            Spec("\\rho_s", "1", "ratio of price per peak FLOP in serving to training", "arXiv 2401.00448")
                 .positive()
                 .by_default(1);
     };
     struct serving_inefficiency
     {
         static constexpr Spec spec =
-            Spec("I_s", "1", "what served arithmetic costs over the same arithmetic in training", "R5.2").positive();
+            Spec("I_s", "1", "ratio of cost per FLOP in serving to training", "R5.2").positive();
         template <class T> static constexpr T formula(
             in<input_token_share, T> x,
             in<prefill_inefficiency, T> I_in,
@@ -168,11 +139,8 @@ namespace roofslate::quantities
 
     struct pretraining_rl_token_ratio
     {
-        static constexpr Spec spec = Spec(
-            "r_\\mathrm{RL}",
-            "1",
-            "pretraining tokens over those of reinforcement learning where both cost the same",
-            "R5.4");
+        static constexpr Spec spec =
+            Spec("r_\\mathrm{RL}", "1", "ratio of pretraining to RL tokens at equal cost", "R5.4");
         template <class T> static constexpr T formula(
             in<rl_flops_per_parameter, T> c,
             in<decode_inefficiency, T> I,
@@ -182,7 +150,7 @@ namespace roofslate::quantities
     struct pretraining_inference_token_ratio
     {
         static constexpr Spec spec =
-            Spec("r_\\mathrm{inf}", "1", "pretraining tokens over served tokens where both cost the same", "R5.4");
+            Spec("r_\\mathrm{inf}", "1", "ratio of pretraining to inference tokens at equal cost", "R5.4");
         template <class T> static constexpr T formula(
             in<flops_per_parameter_token, T> two,
             in<serving_inefficiency, T> I,
@@ -192,7 +160,7 @@ namespace roofslate::quantities
     struct balanced_pretraining_tokens
     {
         static constexpr Spec spec =
-            Spec("D_\\mathrm{PT}^=", "token", "pretraining tokens that cost what the served tokens cost", "R5.4");
+            Spec("D_\\mathrm{PT}^=", "token", "pretraining tokens at equal pretraining and inference cost", "R5.4");
         template <class T> static constexpr T formula(
             in<inference_tokens, T> D,
             in<pretraining_inference_token_ratio, T> r)
@@ -201,24 +169,21 @@ namespace roofslate::quantities
     struct pretraining_tokens
     {
         static constexpr Spec spec =
-            Spec("D_\\mathrm{PT}", "token", "tokens that a model is pretrained on", "R5.2")
+            Spec("D_\\mathrm{PT}", "token", "pretraining tokens", "R5.2")
                 .positive()
                 .otherwise<balanced_pretraining_tokens>();
     };
     struct balanced_rl_tokens
     {
-        static constexpr Spec spec = Spec(
-            "D_\\mathrm{RL}^=",
-            "token",
-            "tokens of reinforcement learning that cost what pretraining costs",
-            "R5.4");
+        static constexpr Spec spec =
+            Spec("D_\\mathrm{RL}^=", "token", "RL tokens at equal pretraining and RL cost", "R5.4");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<pretraining_rl_token_ratio, T> r)
         { return D / r; }
     };
     struct rl_tokens
     {
         static constexpr Spec spec =
-            Spec("D_\\mathrm{RL}", "token", "tokens that a model generates in reinforcement learning", "R5.2")
+            Spec("D_\\mathrm{RL}", "token", "reinforcement-learning (RL) tokens generated", "R5.2")
                 .range(0)
                 .otherwise<balanced_rl_tokens>();
     };
@@ -232,7 +197,7 @@ namespace roofslate::quantities
             Spec(
                 "B_1",
                 "token",
-                "coefficient of the critical-batch power law (inf, no limit)",
+                "critical-batch coefficient of the power law, inf if no limit",
                 "Zhang et al. 2024, arXiv 2410.21676")
                 .positive(infinite)
                 .by_default(infinite);
@@ -243,7 +208,7 @@ namespace roofslate::quantities
             Spec(
                 "\\kappa_B",
                 "1",
-                "power of the pretraining tokens with which the critical batch grows",
+                "critical-batch exponent in pretraining tokens",
                 "Zhang et al. 2024, arXiv 2410.21676")
                 .range(0)
                 .by_default(0.47);
@@ -252,7 +217,7 @@ namespace roofslate::quantities
     {
         // 1 where the batch is the noise scale of gradients; Zhang et al. define it by a fifth more.
         static constexpr Spec spec =
-            Spec("o_B", "1", "share of extra tokens at the critical batch size", "arXiv 1812.06162; 2410.21676")
+            Spec("o_B", "1", "fraction of extra tokens at the critical batch size", "arXiv 1812.06162; 2410.21676")
                 .range(0)
                 .by_default(1);
     };
@@ -262,7 +227,7 @@ namespace roofslate::quantities
             Spec(
                 "B_c",
                 "token",
-                "critical batch size of a run (inf, no limit)",
+                "critical batch size in tokens, inf if no limit",
                 "McCandlish et al. 2018, arXiv 1812.06162")
                 .positive(infinite);
         template <class T> static constexpr T formula(
@@ -276,7 +241,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "f_B",
             "1",
-            "tokens to a loss relative to small batches, by the critical batch",
+            "ratio of large-batch to small-batch tokens at equal loss",
             "McCandlish et al. 2018, arXiv 1812.06162");
         template <class T> static constexpr T formula(
             in<critical_batch_tokens, T> B_c,
@@ -287,14 +252,14 @@ namespace roofslate::quantities
     struct processed_pretraining_tokens
     {
         static constexpr Spec spec =
-            Spec("D_B", "token", "processed tokens of a run, extra ones of a large batch included", "arXiv 1812.06162");
+            Spec("D_B", "token", "processed pretraining tokens, large-batch overhead included", "arXiv 1812.06162");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<large_batch_factor, T> f)
         { return D * f; }
     };
     struct fewest_pretraining_steps
     {
         static constexpr Spec spec =
-            Spec("S_{min}", "1", "steps to a loss with batches of any size", "arXiv 1812.06162");
+            Spec("S_{min}", "1", "minimum pretraining steps at equal loss, unlimited batch size", "arXiv 1812.06162");
         template <class T> static constexpr T formula(
             in<pretraining_tokens, T> D,
             in<critical_batch_overhead, T> o,
@@ -306,7 +271,7 @@ namespace roofslate::quantities
 
     struct pretraining_flops
     {
-        static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "arithmetic of pretraining", "R5.1").positive();
+        static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "pretraining compute", "R5.1").positive();
         template <class T> static constexpr T formula(
             in<processed_pretraining_tokens, T> D,
             in<training_flops_per_token, T> f)
@@ -314,8 +279,11 @@ namespace roofslate::quantities
     };
     struct rl_flops
     {
-        static constexpr Spec spec =
-            Spec("C_\\mathrm{RL}", "FLOP", "arithmetic of reinforcement learning, times its inefficiency", "R5.2");
+        static constexpr Spec spec = Spec(
+            "C_\\mathrm{RL}",
+            "FLOP",
+            "reinforcement-learning (RL) compute, weighted by decode inefficiency",
+            "R5.2");
         template <class T> static constexpr T formula(
             in<rl_tokens, T> D,
             in<rl_flops_per_parameter, T> c,
@@ -326,7 +294,7 @@ namespace roofslate::quantities
     struct inference_flops
     {
         static constexpr Spec spec =
-            Spec("C_\\mathrm{inf}", "FLOP", "arithmetic of the served tokens, times its inefficiency", "R5.2");
+            Spec("C_\\mathrm{inf}", "FLOP", "inference compute, weighted by serving inefficiency", "R5.2");
         template <class T> static constexpr T formula(
             in<inference_tokens, T> D,
             in<flops_per_token, T> f,
@@ -336,7 +304,7 @@ namespace roofslate::quantities
     struct lifetime_flops
     {
         static constexpr Spec spec =
-            Spec("C_\\mathrm{tot}", "FLOP", "arithmetic that a model costs from pretraining to its end", "R5.2");
+            Spec("C_\\mathrm{tot}", "FLOP", "lifetime compute (pretraining, RL, inference)", "R5.2");
         template <class T> static constexpr T formula(
             in<pretraining_flops, T> C_PT,
             in<rl_flops, T> C_RL,
@@ -346,7 +314,7 @@ namespace roofslate::quantities
     struct inference_flops_share
     {
         static constexpr Spec spec =
-            Spec("C_\\mathrm{inf}/C_\\mathrm{tot}", "1", "share of a model's arithmetic that serves", "R5.3");
+            Spec("C_\\mathrm{inf}/C_\\mathrm{tot}", "1", "inference fraction of lifetime compute", "R5.3");
         template <class T> static constexpr T formula(in<inference_flops, T> C_inf, in<lifetime_flops, T> C)
         { return C_inf / C; }
     };
@@ -355,8 +323,7 @@ namespace roofslate::quantities
 
     struct pretraining_chip_time
     {
-        static constexpr Spec spec =
-            Spec("G T_\\mathrm{PT}", "chip*s", "chips times the time for which they pretrain", "R5.1");
+        static constexpr Spec spec = Spec("G T_\\mathrm{PT}", "chip*s", "pretraining chip time", "R5.1");
         template <class T> static constexpr T formula(
             in<pretraining_flops, T> C,
             in<peak_flops, T> F,
@@ -366,14 +333,14 @@ namespace roofslate::quantities
     };
     struct pretraining_cost
     {
-        static constexpr Spec spec = Spec("c_\\mathrm{PT}", "USD", "price of the chips that pretrain", "R5.1");
+        static constexpr Spec spec = Spec("c_\\mathrm{PT}", "USD", "pretraining cost", "R5.1");
         template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<chip_price, T> p)
         { return GT * p; }
     };
     struct rl_chip_time
     {
         static constexpr Spec spec =
-            Spec("G T_\\mathrm{RL}", "chip*s", "chips times the time for which they do reinforcement learning", "R5.2");
+            Spec("G T_\\mathrm{RL}", "chip*s", "reinforcement-learning (RL) chip time", "R5.2");
         template <class T> static constexpr T formula(
             in<rl_flops, T> C,
             in<peak_flops, T> F,
@@ -382,11 +349,8 @@ namespace roofslate::quantities
     };
     struct inference_chip_time
     {
-        static constexpr Spec spec = Spec(
-            "G T_\\mathrm{inf}",
-            "chip*s",
-            "chips times the time for which they serve, counted in chips that train",
-            "R5.2");
+        static constexpr Spec spec =
+            Spec("G T_\\mathrm{inf}", "chip*s", "inference chip time in training-chip equivalents", "R5.2");
         template <class T> static constexpr T formula(
             in<inference_flops, T> C,
             in<peak_flops, T> F,
@@ -395,11 +359,8 @@ namespace roofslate::quantities
     };
     struct lifetime_chip_time
     {
-        static constexpr Spec spec = Spec(
-            "G T_\\mathrm{tot}",
-            "chip*s",
-            "chips times the time that a model takes from pretraining to its end",
-            "R5.2");
+        static constexpr Spec spec =
+            Spec("G T_\\mathrm{tot}", "chip*s", "lifetime chip time (pretraining, RL, inference)", "R5.2");
         template <class T> static constexpr T formula(
             in<pretraining_chip_time, T> PT,
             in<rl_chip_time, T> RL,
@@ -408,22 +369,20 @@ namespace roofslate::quantities
     };
     struct rl_cost
     {
-        static constexpr Spec spec =
-            Spec("\\hat{c}_\\mathrm{RL}", "USD", "price of the chips that do reinforcement learning", "R5.2");
+        static constexpr Spec spec = Spec("\\hat{c}_\\mathrm{RL}", "USD", "reinforcement-learning (RL) cost", "R5.2");
         template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<chip_price, T> p)
         { return pretraining_cost::formula<T>(as<pretraining_chip_time>(GT), p); }
     };
     struct inference_cost
     {
-        static constexpr Spec spec =
-            Spec("c_\\mathrm{inf}", "USD", "price of the chips that serve a model all its life", "R5.2");
+        static constexpr Spec spec = Spec("c_\\mathrm{inf}", "USD", "inference cost", "R5.2");
         template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<chip_price, T> p)
         { return pretraining_cost::formula<T>(as<pretraining_chip_time>(GT), p); }
     };
     struct lifetime_cost
     {
         static constexpr Spec spec =
-            Spec("c_\\mathrm{tot}", "USD", "price of a model from pretraining to its end", "R5.2");
+            Spec("c_\\mathrm{tot}", "USD", "lifetime cost (pretraining, RL, inference)", "R5.2");
         template <class T> static constexpr T formula(
             in<pretraining_cost, T> PT,
             in<rl_cost, T> RL,
@@ -432,53 +391,44 @@ namespace roofslate::quantities
     };
     struct pretraining_time
     {
-        static constexpr Spec spec = Spec("T_\\mathrm{PT}", "s", "time that pretraining takes", "R5.1");
+        static constexpr Spec spec = Spec("T_\\mathrm{PT}", "s", "pretraining time", "R5.1");
         template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<chips, T> G)
         { return GT / G; }
     };
     struct rl_chips
     {
         static constexpr Spec spec =
-            Spec("G_\\mathrm{RL}", "chip", "chips that do reinforcement learning together", "R5.2")
+            Spec("G_\\mathrm{RL}", "chip", "chips for reinforcement learning (RL)", "R5.2")
                 .positive()
                 .otherwise<chips>();
     };
     struct rl_time
     {
-        static constexpr Spec spec = Spec("T_\\mathrm{RL}", "s", "time that reinforcement learning takes", "R5.2");
+        static constexpr Spec spec = Spec("T_\\mathrm{RL}", "s", "reinforcement-learning (RL) time", "R5.2");
         template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<rl_chips, T> G)
         { return pretraining_time::formula<T>(as<pretraining_chip_time>(GT), as<chips>(G)); }
     };
     struct serving_chips
     {
-        static constexpr Spec spec = Spec(
-            "G_\\mathrm{inf}",
-            "chip",
-            "chips that serve a model on average over its lifetime, counted in chips that train",
-            "R5.5");
+        static constexpr Spec spec =
+            Spec("G_\\mathrm{inf}", "chip", "mean serving chips of a model in training-chip equivalents", "R5.5");
         template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<model_lifetime, T> T_i)
         { return GT / T_i; }
     };
     struct pretraining_steps
     {
-        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of pretraining", "R5.1");
+        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "pretraining steps", "R5.1");
         template <class T> static constexpr T formula(
             in<processed_pretraining_tokens, T> D,
             in<tokens_per_step, T> tokens)
         { return D / tokens; }
     };
     struct spent_chip_time
-    {
-        static constexpr Spec spec =
-            Spec("G T_s", "chip*s", "chips times the time for which they pretrained, as reported", "R5.1").positive();
-    };
+    { static constexpr Spec spec = Spec("G T_s", "chip*s", "reported pretraining chip time", "R5.1").positive(); };
     struct reported_utilization
     {
-        static constexpr Spec spec = Spec(
-            "u_\\mathrm{PT}",
-            "1",
-            "share of the peak arithmetic that pretraining reached, by the chip-hours reported",
-            "R5.1");
+        static constexpr Spec spec =
+            Spec("u_\\mathrm{PT}", "1", "pretraining compute utilization, from reported chip time", "R5.1");
         template <class T> static constexpr T formula(
             in<pretraining_flops, T> C,
             in<spent_chip_time, T> GT,
@@ -489,29 +439,27 @@ namespace roofslate::quantities
     // --- why equal: the least sum of a cost that rises, a x^p, and one that falls, b x^-n ---
 
     struct rising_coefficient
-    { static constexpr Spec spec = Spec("a", "1", "rising cost at one unit of effort", "R5.3").positive(); };
+    { static constexpr Spec spec = Spec("a", "1", "rising cost at unit effort", "R5.3").positive(); };
     struct falling_coefficient
-    { static constexpr Spec spec = Spec("b", "1", "falling cost at one unit of effort", "R5.3").positive(); };
+    { static constexpr Spec spec = Spec("b", "1", "falling cost at unit effort", "R5.3").positive(); };
     struct rising_exponent
     {
         static constexpr Spec spec =
-            Spec("p_x", "1", "power of the effort that the rising cost follows", "R5.3").positive().by_default(1);
+            Spec("p_x", "1", "exponent of the rising cost in the effort", "R5.3").positive().by_default(1);
     };
     struct falling_exponent
     {
         static constexpr Spec spec =
-            Spec("n_x", "1", "power of the effort that the falling cost follows, taken positive", "R5.3")
-                .positive()
-                .by_default(1);
+            Spec("n_x", "1", "exponent of the falling cost in the effort, positive", "R5.3").positive().by_default(1);
     };
     struct effort
     {
         static constexpr Spec spec =
-            Spec("x", "1", "effort that one cost rises with and the other falls with", "R5.3").positive();
+            Spec("x", "1", "effort, driver of one rising and one falling cost", "R5.3").positive();
     };
     struct rising_cost
     {
-        static constexpr Spec spec = Spec("c_\\uparrow", "1", "cost that rises with the effort", "R5.3");
+        static constexpr Spec spec = Spec("c_\\uparrow", "1", "rising cost", "R5.3");
         template <class T> static constexpr T formula(
             in<rising_coefficient, T> a,
             in<effort, T> x,
@@ -520,7 +468,7 @@ namespace roofslate::quantities
     };
     struct falling_cost
     {
-        static constexpr Spec spec = Spec("c_\\downarrow", "1", "cost that falls with the effort", "R5.3");
+        static constexpr Spec spec = Spec("c_\\downarrow", "1", "falling cost", "R5.3");
         template <class T> static constexpr T formula(
             in<falling_coefficient, T> b,
             in<effort, T> x,
@@ -529,13 +477,13 @@ namespace roofslate::quantities
     };
     struct effort_cost
     {
-        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}", "1", "both costs together", "R5.3");
+        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}", "1", "total of rising and falling cost", "R5.3");
         template <class T> static constexpr T formula(in<rising_cost, T> up, in<falling_cost, T> down)
         { return up + down; }
     };
     struct equal_cost_effort
     {
-        static constexpr Spec spec = Spec("x^=", "1", "effort at which both costs are equal", "R5.3");
+        static constexpr Spec spec = Spec("x^=", "1", "effort at equal rising and falling cost", "R5.3");
         template <class T> static constexpr T formula(
             in<rising_coefficient, T> a,
             in<falling_coefficient, T> b,
@@ -545,7 +493,7 @@ namespace roofslate::quantities
     };
     struct least_cost_effort
     {
-        static constexpr Spec spec = Spec("x^*", "1", "effort at which the sum of both costs is least", "R5.3");
+        static constexpr Spec spec = Spec("x^*", "1", "effort at minimum total cost", "R5.3");
         template <class T> static constexpr T formula(
             in<rising_coefficient, T> a,
             in<falling_coefficient, T> b,
@@ -555,7 +503,7 @@ namespace roofslate::quantities
     };
     struct least_rising_cost
     {
-        static constexpr Spec spec = Spec("c_\\uparrow^*", "1", "rising cost where the sum is least", "R5.3");
+        static constexpr Spec spec = Spec("c_\\uparrow^*", "1", "rising cost at minimum total cost", "R5.3");
         template <class T> static constexpr T formula(
             in<rising_coefficient, T> a,
             in<least_cost_effort, T> x,
@@ -564,7 +512,7 @@ namespace roofslate::quantities
     };
     struct least_falling_cost
     {
-        static constexpr Spec spec = Spec("c_\\downarrow^*", "1", "falling cost where the sum is least", "R5.3");
+        static constexpr Spec spec = Spec("c_\\downarrow^*", "1", "falling cost at minimum total cost", "R5.3");
         template <class T> static constexpr T formula(
             in<falling_coefficient, T> b,
             in<least_cost_effort, T> x,
@@ -573,17 +521,15 @@ namespace roofslate::quantities
     };
     struct least_cost
     {
-        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}^*", "1", "least sum of both costs", "R5.3");
+        static constexpr Spec spec =
+            Spec("c_{\\uparrow\\downarrow}^*", "1", "minimum total of rising and falling cost", "R5.3");
         template <class T> static constexpr T formula(in<least_rising_cost, T> up, in<least_falling_cost, T> down)
         { return up + down; }
     };
     struct least_cost_ratio
     {
-        static constexpr Spec spec = Spec(
-            "c_\\uparrow^*/c_\\downarrow^*",
-            "1",
-            "rising over falling cost where the sum is least; 1, the heuristic, if both follow the same power",
-            "R5.3");
+        static constexpr Spec spec =
+            Spec("c_\\uparrow^*/c_\\downarrow^*", "1", "ratio of rising to falling cost at minimum total cost", "R5.3");
         template <class T> static constexpr T formula(in<least_rising_cost, T> up, in<least_falling_cost, T> down)
         { return up / down; }
     };
@@ -593,7 +539,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "c_{\\uparrow\\downarrow}^=/c_{\\uparrow\\downarrow}^*",
             "1",
-            "sum where both costs are equal over the least sum; 1 if both follow the same power",
+            "ratio of total cost at equal costs to minimum total cost",
             "R5.3");
         template <class T> static constexpr T formula(
             in<rising_coefficient, T> a,
@@ -611,15 +557,14 @@ namespace roofslate::quantities
             Spec(
                 "20",
                 "token/parameter",
-                "pretraining tokens for each weight where training alone counts",
+                "compute-optimal pretraining tokens per parameter (Chinchilla)",
                 "arXiv 2203.15556")
                 .positive()
                 .by_default(20);
     };
     struct chinchilla_tokens
     {
-        static constexpr Spec spec =
-            Spec("D_{20}", "token", "pretraining tokens of a model of this size where training alone counts", "R5.7");
+        static constexpr Spec spec = Spec("D_{20}", "token", "compute-optimal pretraining tokens (Chinchilla)", "R5.7");
         template <class T> static constexpr T formula(
             in<optimal_tokens_per_parameter, T> twenty,
             in<active_parameters, T> N_a)
@@ -628,17 +573,16 @@ namespace roofslate::quantities
     struct overtraining_ratio
     {
         static constexpr Spec spec =
-            Spec("x_{20}", "1", "pretraining tokens over those where training alone counts", "R5.7");
+            Spec("x_{20}", "1", "ratio of pretraining tokens to compute-optimal tokens", "R5.7");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<chinchilla_tokens, T> D_c)
         { return D / D_c; }
     };
 
-    // --- the same from a loss law, L = E + A/N^alpha + B/D^beta: least arithmetic, served tokens included, for a given
-    // loss ---
+    // --- the same from a loss law, L = E + A/N^alpha + B/D^beta: least compute, serving included, for a given loss ---
 
-    // x with x^beta = 1 + k/x: tokens over those where training alone counts, at which no other size reaches the same
-    // loss cheaper. In y = ln x the equation is concave and rises, so Newton's steps from 0 climb to the root and never
-    // pass it.
+    // x with x^beta = 1 + k/x: ratio of tokens to compute-optimal tokens at which no other size reaches the same loss
+    // cheaper. In y = ln x the equation is concave and rises, so Newton's steps from 0 climb to the root and never pass
+    // it.
     struct overtraining_optimum
     {
         static constexpr const char* name = "overtraining_optimum";
@@ -696,36 +640,29 @@ namespace roofslate::quantities
     struct irreducible_loss
     {
         static constexpr Spec spec =
-            Spec("E", "1", "loss of a model without end, trained on tokens without end, in nats a token", "R5.9")
-                .range(0);
+            Spec("E", "1", "irreducible loss in nats per token, infinite model and data", "R5.9").range(0);
     };
     struct loss_size_coefficient
-    { static constexpr Spec spec = Spec("A_L", "1", "loss that a single weight leaves", "R5.9").positive(); };
+    { static constexpr Spec spec = Spec("A_L", "1", "model-size coefficient of the loss law", "R5.9").positive(); };
     struct loss_data_coefficient
-    { static constexpr Spec spec = Spec("B_L", "1", "loss that a single token leaves", "R5.9").positive(); };
+    { static constexpr Spec spec = Spec("B_L", "1", "data coefficient of the loss law", "R5.9").positive(); };
     struct loss_size_exponent
-    {
-        static constexpr Spec spec =
-            Spec("\\alpha_L", "1", "power of the weights with which the loss falls", "R5.9").positive();
-    };
+    { static constexpr Spec spec = Spec("\\alpha_L", "1", "model-size exponent of the loss law", "R5.9").positive(); };
     struct loss_data_exponent
-    {
-        static constexpr Spec spec =
-            Spec("\\beta_L", "1", "power of the tokens with which the loss falls", "R5.9").positive();
-    };
+    { static constexpr Spec spec = Spec("\\beta_L", "1", "data exponent of the loss law", "R5.9").positive(); };
     struct loss_unit_size
     {
         static constexpr Spec spec =
-            Spec("1_N", "parameter", "weights that the loss law counts in", "definition").positive().by_default(1);
+            Spec("1_N", "parameter", "model-size unit of the loss law", "definition").positive().by_default(1);
     };
     struct loss_unit_tokens
     {
         static constexpr Spec spec =
-            Spec("1_D", "token", "tokens that the loss law counts in", "definition").positive().by_default(1);
+            Spec("1_D", "token", "token unit of the loss law", "definition").positive().by_default(1);
     };
     struct loss_from_size
     {
-        static constexpr Spec spec = Spec("A_L/N_a^\\alpha", "1", "loss for want of weights", "R5.9");
+        static constexpr Spec spec = Spec("A_L/N_a^\\alpha", "1", "model-size term of the loss law", "R5.9");
         template <class T> static constexpr T formula(
             in<loss_size_coefficient, T> A,
             in<active_parameters, T> N,
@@ -735,8 +672,7 @@ namespace roofslate::quantities
     };
     struct pretraining_loss
     {
-        static constexpr Spec spec =
-            Spec("\\mathcal L", "1", "loss of a model of this size trained on these tokens, in nats a token", "R5.9");
+        static constexpr Spec spec = Spec("\\mathcal L", "1", "pretraining loss in nats per token, loss law", "R5.9");
         template <class T> static constexpr T formula(
             in<irreducible_loss, T> E,
             in<loss_from_size, T> L_N,
@@ -748,11 +684,7 @@ namespace roofslate::quantities
     };
     struct compute_optimal_tokens
     {
-        static constexpr Spec spec = Spec(
-            "D_c",
-            "token",
-            "pretraining tokens of a model of this size where training alone counts, by the loss law",
-            "R5.9");
+        static constexpr Spec spec = Spec("D_c", "token", "compute-optimal pretraining tokens, loss law", "R5.9");
         template <class T> static constexpr T formula(
             in<loss_unit_tokens, T> one,
             in<loss_data_exponent, T> beta,
@@ -763,48 +695,34 @@ namespace roofslate::quantities
     };
     struct compute_optimal_tokens_per_parameter
     {
-        static constexpr Spec spec = Spec(
-            "D_c/N_a",
-            "token/parameter",
-            "pretraining tokens for each weight where training alone counts, by the loss law; the lecture's 20",
-            "R5.9");
+        static constexpr Spec spec =
+            Spec("D_c/N_a", "token/parameter", "compute-optimal pretraining tokens per parameter, loss law", "R5.9");
         template <class T> static constexpr T formula(in<compute_optimal_tokens, T> D_c, in<active_parameters, T> N_a)
         { return D_c / N_a; }
     };
     struct frontier_size_exponent
     {
         static constexpr Spec spec =
-            Spec(
-                "a_C",
-                "1",
-                "power of the arithmetic with which the best size grows where training alone counts",
-                "arXiv 2203.15556")
-                .positive(1);
+            Spec("a_C", "1", "exponent of compute-optimal model size in compute", "arXiv 2203.15556").positive(1);
         template <class T> static constexpr T formula(in<loss_size_exponent, T> alpha, in<loss_data_exponent, T> beta)
         { return beta / (alpha + beta); }
     };
     struct anchor_parameters
     {
         static constexpr Spec spec =
-            Spec(
-                "N_0",
-                "parameter",
-                "size of a model that is known to be trained best where training alone counts",
-                "arXiv 2203.15556")
-                .positive();
+            Spec("N_0", "parameter", "size of a known compute-optimal model", "arXiv 2203.15556").positive();
     };
     struct anchor_tokens
     {
         static constexpr Spec spec =
-            Spec("D_0", "token", "pretraining tokens of that model", "arXiv 2203.15556").positive();
+            Spec("D_0", "token", "pretraining tokens of a known compute-optimal model", "arXiv 2203.15556").positive();
     };
     struct frontier_tokens
     {
         static constexpr Spec spec = Spec(
             "D_0 (N_a/N_0)^{1/a_C - 1}",
             "token",
-            "pretraining tokens of a model of this size where training alone counts, by a power law through a known "
-            "model",
+            "compute-optimal pretraining tokens, power law through a known model",
             "arXiv 2203.15556");
         template <class T> static constexpr T formula(
             in<anchor_tokens, T> D_0,
@@ -814,17 +732,11 @@ namespace roofslate::quantities
         { return D_0 * pow(N / N_0, 1.0 / a - 1.0); }
     };
     struct compute_budget
-    {
-        static constexpr Spec spec =
-            Spec("C", "FLOP", "arithmetic that may be spent on pretraining", "arXiv 2203.15556").positive();
-    };
+    { static constexpr Spec spec = Spec("C", "FLOP", "pretraining compute budget", "arXiv 2203.15556").positive(); };
     struct budget_optimal_parameters
     {
-        static constexpr Spec spec = Spec(
-            "N_c(C)",
-            "parameter",
-            "size of the model that reaches the least loss for the arithmetic, by the loss law",
-            "arXiv 2203.15556");
+        static constexpr Spec spec =
+            Spec("N_c(C)", "parameter", "compute-optimal model size at the compute budget", "arXiv 2203.15556");
         template <class T> static constexpr T formula(
             in<compute_budget, T> C,
             in<training_flops_per_parameter, T> six,
@@ -838,7 +750,8 @@ namespace roofslate::quantities
     };
     struct budget_optimal_tokens
     {
-        static constexpr Spec spec = Spec("D_c(C)", "token", "pretraining tokens of that model", "arXiv 2203.15556");
+        static constexpr Spec spec =
+            Spec("D_c(C)", "token", "compute-optimal pretraining tokens at the compute budget", "arXiv 2203.15556");
         template <class T> static constexpr T formula(
             in<compute_budget, T> C,
             in<training_flops_per_parameter, T> six,
@@ -847,23 +760,15 @@ namespace roofslate::quantities
     };
     struct equal_cost_overtraining
     {
-        static constexpr Spec spec = Spec(
-            "2^{1/\\beta}",
-            "1",
-            "tokens over those where training alone counts at which the optimum spends as much on serving as on "
-            "training",
-            "R5.9");
+        static constexpr Spec spec =
+            Spec("2^{1/\\beta}", "1", "inference-aware overtraining ratio at equal serving and training cost", "R5.9");
         template <class T> static constexpr T formula(in<loss_data_exponent, T> beta)
         { return pow(T(2.0), 1.0 / beta); }
     };
     struct optimal_overtraining
     {
-        static constexpr Spec spec = Spec(
-            "x_D",
-            "1",
-            "tokens over those where training alone counts at which training and serving together cost least for their "
-            "loss",
-            "R5.9");
+        static constexpr Spec spec =
+            Spec("x_D", "1", "overtraining ratio at the inference-aware optimum, equal loss", "R5.9");
         template <class T> static constexpr T formula(
             in<loss_data_exponent, T> beta,
             in<balanced_pretraining_tokens, T> D_b,
@@ -872,11 +777,8 @@ namespace roofslate::quantities
     };
     struct optimal_pretraining_tokens
     {
-        static constexpr Spec spec = Spec(
-            "D^*",
-            "token",
-            "pretraining tokens with which a model of this size costs least for its loss, served tokens included",
-            "R5.9");
+        static constexpr Spec spec =
+            Spec("D^*", "token", "pretraining tokens at the inference-aware optimum, equal loss", "R5.9");
         template <class T> static constexpr T formula(in<compute_optimal_tokens, T> D_c, in<optimal_overtraining, T> x)
         { return D_c * x; }
     };
@@ -885,7 +787,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "D_\\mathrm{PT}^=/D^*",
             "1",
-            "cost of serving over that of pretraining at this optimum; the heuristic's 1",
+            "ratio of inference to pretraining cost, inference-aware optimum",
             "R5.9");
         template <class T> static constexpr T formula(
             in<balanced_pretraining_tokens, T> D_b,
@@ -895,7 +797,7 @@ namespace roofslate::quantities
     struct optimal_loss
     {
         static constexpr Spec spec =
-            Spec("\\mathcal L^*", "1", "loss of a model of this size at this optimum, in nats a token", "R5.9");
+            Spec("\\mathcal L^*", "1", "pretraining loss in nats per token at the inference-aware optimum", "R5.9");
         template <class T> static constexpr T formula(
             in<irreducible_loss, T> E,
             in<loss_from_size, T> L_N,
@@ -906,26 +808,19 @@ namespace roofslate::quantities
         { return pretraining_loss::formula<T>(E, L_N, B, as<pretraining_tokens>(D), one, beta); }
     };
 
-    // --- beside the model that reaches the same loss with the least training, which is larger and sees fewer tokens
-    // ---
+    // --- compared with the compute-optimal model of equal loss, which is larger and sees fewer tokens ---
 
     struct law_overtraining
     {
-        static constexpr Spec spec = Spec(
-            "D_\\mathrm{PT}/D_c",
-            "1",
-            "pretraining tokens over those where training alone counts, by the loss law",
-            "R5.9");
+        static constexpr Spec spec =
+            Spec("D_\\mathrm{PT}/D_c", "1", "ratio of pretraining tokens to compute-optimal tokens, loss law", "R5.9");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<compute_optimal_tokens, T> D_c)
         { return D / D_c; }
     };
     struct equal_loss_parameters
     {
-        static constexpr Spec spec = Spec(
-            "N_=",
-            "parameter",
-            "size of the model that reaches the loss of these pretraining tokens with the least training",
-            "arXiv 2401.00448");
+        static constexpr Spec spec =
+            Spec("N_=", "parameter", "size of the compute-optimal model with equal loss", "arXiv 2401.00448");
         template <class T> static constexpr T formula(
             in<active_parameters, T> N,
             in<loss_size_exponent, T> alpha,
@@ -935,11 +830,8 @@ namespace roofslate::quantities
     };
     struct equal_loss_tokens
     {
-        static constexpr Spec spec = Spec(
-            "D_=",
-            "token",
-            "pretraining tokens of the model that reaches the loss of these pretraining tokens with the least training",
-            "arXiv 2401.00448");
+        static constexpr Spec spec =
+            Spec("D_=", "token", "pretraining tokens of the compute-optimal model with equal loss", "arXiv 2401.00448");
         template <class T> static constexpr T formula(
             in<compute_optimal_tokens, T> D_c,
             in<equal_loss_parameters, T> N_e,
@@ -953,8 +845,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "D_\\mathrm{inf}^=",
             "token",
-            "served tokens from which on these pretraining tokens cost less than the model that reaches their loss "
-            "with the least training; inf: never",
+            "break-even inference tokens of overtraining, inf if never",
             "arXiv 2401.00448");
         template <class T> static constexpr T formula(
             in<active_parameters, T> N,
@@ -966,11 +857,8 @@ namespace roofslate::quantities
     };
     struct training_optimal_parameters
     {
-        static constexpr Spec spec = Spec(
-            "N_c",
-            "parameter",
-            "size of the model that reaches the loss of this optimum with the least training",
-            "R5.9");
+        static constexpr Spec spec =
+            Spec("N_c", "parameter", "compute-optimal model size at the inference-aware optimum's loss", "R5.9");
         template <class T> static constexpr T formula(
             in<active_parameters, T> N,
             in<loss_size_exponent, T> alpha,
@@ -983,7 +871,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "D_c(N_c)",
             "token",
-            "pretraining tokens of the model that reaches the loss of this optimum with the least training",
+            "compute-optimal tokens at the inference-aware optimum's loss",
             "arXiv 2401.00448");
         template <class T> static constexpr T formula(
             in<compute_optimal_tokens, T> D_c,
@@ -998,8 +886,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "D^*/D_c(N_c)",
             "1",
-            "pretraining tokens of this optimum over those of the model that reaches the same loss with the least "
-            "training",
+            "ratio of inference-aware to compute-optimal tokens at equal loss",
             "arXiv 2401.00448");
         template <class T> static constexpr T formula(
             in<optimal_pretraining_tokens, T> D,
@@ -1008,11 +895,8 @@ namespace roofslate::quantities
     };
     struct optimal_lifetime_saving
     {
-        static constexpr Spec spec = Spec(
-            "1 - C^*/C_c",
-            "1",
-            "share of the arithmetic that the smaller, longer trained model saves over the one with the least training",
-            "R5.9");
+        static constexpr Spec spec =
+            Spec("1 - C^*/C_c", "1", "compute fraction saved by the inference-aware optimum, equal loss", "R5.9");
         template <class T> static constexpr T formula(
             in<active_parameters, T> N,
             in<training_optimal_parameters, T> N_c,

@@ -8,25 +8,20 @@ namespace roofslate::quantities
     struct chip_time_between_failures
     {
         static constexpr Spec spec =
-            Spec(
-                "M_1",
-                "chip*s",
-                "mean chip time between interruptions of a run (inf, none)",
-                "Llama 3 report, arXiv 2407.21783")
+            Spec("M_1", "chip*s", "mean chip time between failures, inf for none", "Llama 3 report, arXiv 2407.21783")
                 .positive(infinite)
                 .by_default(infinite);
     };
     struct time_between_failures
     {
-        static constexpr Spec spec = Spec("M", "s", "mean time between failures of a run (MTBF)", "Daly 2006");
+        static constexpr Spec spec = Spec("M", "s", "mean time between failures (MTBF) of a run", "Daly 2006");
         template <class T> static constexpr T formula(in<chip_time_between_failures, T> M_1, in<chips, T> G)
         { return select(M_1 == T(infinite), T(infinite), M_1 / G); }
     };
     struct checkpoint_bytes
     {
         static constexpr Spec spec =
-            Spec("S_c", "byte", "size of a checkpoint, trained weights and optimizer states", "arXiv 2104.04473")
-                .range(0);
+            Spec("S_c", "byte", "checkpoint size, trained weights and optimizer states", "arXiv 2104.04473").range(0);
         template <class T> static constexpr T formula(
             in<trained_weights, T> trained,
             in<total_parameters, T> N,
@@ -38,16 +33,19 @@ namespace roofslate::quantities
     struct checkpoint_bandwidth
     {
         static constexpr Spec spec =
-            Spec("u_c", "byte/s", "write bandwidth of checkpoint storage, all chips together", "definition").positive();
+            Spec("u_c", "byte/s", "checkpoint write bandwidth, all chips together", "definition").positive();
     };
     struct checkpoint_overlap
     {
         static constexpr Spec spec =
-            Spec("o_c", "1", "share of a checkpoint write hidden behind steps", "definition").range(0, 1).by_default(0);
+            Spec("o_c", "1", "fraction of a checkpoint write overlapped with steps", "definition")
+                .range(0, 1)
+                .by_default(0);
     };
     struct checkpoint_time
     {
-        static constexpr Spec spec = Spec("t_w", "s", "time for which a checkpoint stops a run", "Daly 2006").range(0);
+        static constexpr Spec spec =
+            Spec("t_w", "s", "exposed checkpoint write time, training paused", "Daly 2006").range(0);
         template <class T> static constexpr T formula(
             in<checkpoint_bytes, T> S,
             in<checkpoint_bandwidth, T> u,
@@ -57,7 +55,11 @@ namespace roofslate::quantities
     struct checkpoint_interval
     {
         static constexpr Spec spec =
-            Spec("t_i", "s", "training time between checkpoints, Young's optimum (inf, none)", "Young 1974, CACM 17(9)")
+            Spec(
+                "t_i",
+                "s",
+                "training time between checkpoints, Young's optimum, inf for none",
+                "Young 1974, CACM 17(9)")
                 .positive(infinite);
         template <class T> static constexpr T formula(in<time_between_failures, T> M, in<checkpoint_time, T> t_w)
         { return select(M == T(infinite), T(infinite), sqrt(2.0 * t_w * M)); }
@@ -65,7 +67,7 @@ namespace roofslate::quantities
     struct restart_time
     {
         static constexpr Spec spec =
-            Spec("t_s", "s", "time from a failure until steps resume, repeated steps excluded", "Daly 2006")
+            Spec("t_s", "s", "restart time after a failure, repeated steps excluded", "Daly 2006")
                 .range(0)
                 .by_default(0);
     };
@@ -73,7 +75,7 @@ namespace roofslate::quantities
     {
         // Failures at random: Daly 2006, Future Generation Computer Systems 22(3), equation 20.
         static constexpr Spec spec =
-            Spec("\\eta_g", "1", "share of a run's time in which steps advance", "Daly 2006").positive(1);
+            Spec("\\eta_g", "1", "fraction of wall-clock time spent on training progress", "Daly 2006").positive(1);
         template <class T> static constexpr T formula(
             in<time_between_failures, T> M,
             in<checkpoint_interval, T> t_i,

@@ -1,6 +1,6 @@
-// A training run on real machines: what a step computes, moves, waits for and keeps, and what all steps take and cost.
-// With ideal constants (efficiencies 1, times 0, links without end) a step takes its arithmetic and the bubble of
-// chapter 4, and a run 6 N D over the chips.
+// A training run on real machines: compute, traffic, waits and memory of a step, and time and cost of all steps. With
+// ideal constants (efficiencies 1, times 0, unlimited links) a step takes its compute time and the bubble of chapter 4,
+// and a run takes 6 N D divided by the compute of the chips.
 #pragma once
 #include "roofslate/quantities/pipeline.hpp"
 #include "roofslate/quantities/requests.hpp"
@@ -11,22 +11,19 @@ namespace roofslate::quantities
 
     struct dense_weight_copies
     {
-        static constexpr Spec spec =
-            Spec("G_P/G_t", "1", "chips that have the same weights outside of the routed experts", "R3.8");
+        static constexpr Spec spec = Spec("G_P/G_t", "1", "chips with the same dense weights", "R3.8");
         template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t)
         { return G_P / G_t; }
     };
     struct data_parallel
     {
-        static constexpr Spec spec =
-            Spec("G_r", "1", "copies of the model that train on sequences of their own", "R3.8");
+        static constexpr Spec spec = Spec("G_r", "1", "data parallelism (DP), model copies in training", "R3.8");
         template <class T> static constexpr T formula(in<dense_weight_copies, T> G_1, in<context_parallel, T> G_c)
         { return G_1 / G_c; }
     };
     struct microbatch_size
     {
-        static constexpr Spec spec =
-            Spec("B_\\mu", "sequence", "sequences of a micro-batch of one copy of the model", "R3.5");
+        static constexpr Spec spec = Spec("B_\\mu", "sequence", "micro-batch size per model copy", "R3.5");
         template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<sequence_length, T> L,
@@ -37,48 +34,31 @@ namespace roofslate::quantities
     struct sequence_parallel
     {
         static constexpr Spec spec =
-            Spec(
-                "\\sigma_s",
-                "1",
-                "whether what tensor parallelism leaves whole is divided along the sequence",
-                "arXiv:2205.05198")
+            Spec("\\sigma_s", "1", "sequence parallelism in training (off, on)", "arXiv:2205.05198")
                 .one_of("off", "on")
                 .by_default(0);
     };
     struct sharded_state
     {
         static constexpr Spec spec =
-            Spec(
-                "\\sigma_z",
-                "1",
-                "what copies of the model share out among them instead of each having it: ZeRO 0 to 3, each with what "
-                "stands before it",
-                "arXiv:1910.02054")
+            Spec("\\sigma_z", "1", "state sharded across data-parallel ranks (ZeRO 0 to 3)", "arXiv:1910.02054")
                 .one_of("none", "optimizer", "gradients", "weights")
                 .by_default(0);
     };
 
-    // --- arithmetic of a token ---
+    // --- FLOPs of a token ---
 
     struct multi_token_prediction_layers
     {
         static constexpr Spec spec =
-            Spec(
-                "n_p",
-                "1",
-                "layers that are trained to predict tokens further ahead, beside those of the model; each works with "
-                "the output head once more",
-                "arXiv:2412.19437")
-                .range(0)
-                .by_default(0);
+            Spec("n_p", "1", "multi-token prediction (MTP) layers", "arXiv:2412.19437").range(0).by_default(0);
     };
     struct multi_token_prediction_parameters
     {
         static constexpr Spec spec = Spec(
             "N_p",
             "parameter",
-            "weights that a token is multiplied with in the layers that predict further ahead: a mean layer, the "
-            "projection of two residual streams to one, and the head",
+            "active parameters of the multi-token prediction (MTP) layers",
             "arXiv:2412.19437");
         template <class T> static constexpr T formula(
             in<multi_token_prediction_layers, T> n_p,
@@ -92,12 +72,7 @@ namespace roofslate::quantities
     struct attention_mask
     {
         static constexpr Spec spec =
-            Spec(
-                "\\mu_a",
-                "1",
-                "what attention multiplies in training: causal, each token with those before it; full, with the whole "
-                "sequence, as older kernels do and many published counts",
-                "R6.11")
+            Spec("\\mu_a", "1", "attention mask in training FLOPs (causal, full)", "R6.11")
                 .one_of("causal", "full")
                 .by_default(0);
     };
@@ -106,11 +81,8 @@ namespace roofslate::quantities
     { return choose(mask, causal_mean<T>(L, m), m); }
     struct attention_training_flops
     {
-        static constexpr Spec spec = Spec(
-            "f_{aT}",
-            "FLOP/token",
-            "arithmetic of attention of a token that is trained on, forward and backward",
-            "R6.11");
+        static constexpr Spec spec =
+            Spec("f_{aT}", "FLOP/token", "attention FLOPs per trained token, forward plus backward", "R6.11");
         template <class T>
         static constexpr T formula(
             in<training_flops_per_parameter, T> six,
@@ -135,7 +107,7 @@ namespace roofslate::quantities
     struct matrix_training_flops
     {
         static constexpr Spec spec =
-            Spec("6 (N_a + N_p)", "FLOP/token", "arithmetic of a token with the weights, forward and backward", "R5.1");
+            Spec("6 (N_a + N_p)", "FLOP/token", "weight FLOPs per trained token, forward plus backward", "R5.1");
         template <class T> static constexpr T formula(
             in<base_flops_per_parameter, T> c_b,
             in<active_parameters, T> N_a,
@@ -150,12 +122,8 @@ namespace roofslate::quantities
     };
     struct training_flops_per_token
     {
-        static constexpr Spec spec = Spec(
-            "f_T",
-            "FLOP/token",
-            "arithmetic of a token that is trained on, nothing computed twice; attention if arithmetic "
-            "counts it",
-            "R5.1");
+        static constexpr Spec spec =
+            Spec("f_T", "FLOP/token", "model FLOPs per trained token, recomputation excluded", "R5.1");
         template <class T> static constexpr T formula(
             in<arithmetic, T> counted,
             in<matrix_training_flops, T> f,
@@ -165,32 +133,21 @@ namespace roofslate::quantities
     struct repeated_attention
     {
         static constexpr Spec spec =
-            Spec(
-                "\\rho_s",
-                "1",
-                "forward passes of attention alone that the backward pass computes again, beside those of "
-                "activation_policy",
-                "arXiv:2205.05198")
+            Spec("\\rho_s", "1", "extra attention forward passes recomputed in the backward pass", "arXiv:2205.05198")
                 .range(0)
                 .by_default(0);
     };
     struct executed_matrix_flops
     {
-        static constexpr Spec spec = Spec(
-            "\\chi f_m",
-            "FLOP/token",
-            "arithmetic of a token with the weights, what is computed again included",
-            "R7.3");
+        static constexpr Spec spec =
+            Spec("\\chi f_m", "FLOP/token", "weight FLOPs per trained token, recomputation included", "R7.3");
         template <class T> static constexpr T formula(in<matrix_training_flops, T> f, in<recomputation_factor, T> again)
         { return f * again; }
     };
     struct executed_routed_flops
     {
-        static constexpr Spec spec = Spec(
-            "6 \\chi N_k",
-            "FLOP/token",
-            "arithmetic of a token with its routed experts, what is computed again included",
-            "R7.3");
+        static constexpr Spec spec =
+            Spec("6 \\chi N_k", "FLOP/token", "routed-expert FLOPs per trained token, recomputation included", "R7.3");
         template <class T> static constexpr T formula(
             in<base_flops_per_parameter, T> c_b,
             in<active_routed_parameters, T> N_k,
@@ -199,12 +156,8 @@ namespace roofslate::quantities
     };
     struct executed_attention_flops
     {
-        static constexpr Spec spec = Spec(
-            "\\chi f_a",
-            "FLOP/token",
-            "arithmetic of attention of a token, what is computed again included; 0 where arithmetic leaves "
-            "it out",
-            "R7.3");
+        static constexpr Spec spec =
+            Spec("\\chi f_a", "FLOP/token", "attention FLOPs per trained token, recomputation included", "R7.3");
         template <class T>
         static constexpr T formula(
             in<arithmetic, T> counted,
@@ -217,11 +170,8 @@ namespace roofslate::quantities
     };
     struct executed_training_flops
     {
-        static constexpr Spec spec = Spec(
-            "f_x",
-            "FLOP/token",
-            "arithmetic of a token that is trained on, what is computed again included",
-            "R7.3");
+        static constexpr Spec spec =
+            Spec("f_x", "FLOP/token", "executed FLOPs per trained token, recomputation included", "R7.3");
         template <class T> static constexpr T formula(
             in<executed_matrix_flops, T> f,
             in<executed_attention_flops, T> f_a)
@@ -229,31 +179,26 @@ namespace roofslate::quantities
     };
     struct recomputation_overhead
     {
-        static constexpr Spec spec =
-            Spec("f_x/f_T", "1", "arithmetic that is executed over that which counts as the model's", "R7.3");
+        static constexpr Spec spec = Spec("f_x/f_T", "1", "ratio of executed to model FLOPs in training", "R7.3");
         template <class T> static constexpr T formula(
             in<executed_training_flops, T> executed,
             in<training_flops_per_token, T> counted)
         { return executed / counted; }
     };
 
-    // --- what a stage is busy with in a step ---
+    // --- busy time of a stage in a step ---
 
     struct attention_compute_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_a", "1", "share of the bf16 peak that attention reaches in training", "Q12")
+            Spec("\\eta_a", "1", "achieved fraction of BF16 peak compute in training attention", "Q12")
                 .positive(1)
                 .otherwise<compute_efficiency>();
     };
     struct grouped_product_share
     {
         static constexpr Spec spec =
-            Spec(
-                "\\sigma_k",
-                "1",
-                "what products grouped by expert reach in training of what other products reach of the peak",
-                "calibration")
+            Spec("\\sigma_k", "1", "grouped-GEMM efficiency relative to other products in training", "calibration")
                 .positive(1)
                 .by_default(1)
                 .ideal(1);
@@ -261,22 +206,14 @@ namespace roofslate::quantities
     struct largest_format_gain
     {
         static constexpr Spec spec =
-            Spec(
-                "g_f",
-                "1",
-                "largest speed of products of training in a narrow format, relative to bf16",
-                "calibration")
+            Spec("g_f", "1", "maximum training speedup of a narrow format relative to BF16", "calibration")
                 .range(1, infinite)
                 .by_default(infinite)
                 .ideal(infinite);
     };
     struct training_peak_flops
     {
-        static constexpr Spec spec = Spec(
-            "F_T",
-            "FLOP/s/chip",
-            "peak arithmetic of products in training: that of their format, bounded",
-            "R1.2");
+        static constexpr Spec spec = Spec("F_T", "FLOP/s/chip", "peak compute of matrix products in training", "R1.2");
         template <class T> static constexpr T formula(
             in<peak_flops, T> F,
             in<largest_format_gain, T> g,
@@ -286,23 +223,14 @@ namespace roofslate::quantities
     struct output_head_format
     {
         static constexpr Spec spec =
-            Spec(
-                "f_h",
-                "1",
-                "format in which training multiplies with the output head: that of the other weights, or bf16, as "
-                "recipes for narrow formats keep it",
-                "arXiv:2209.05433")
+            Spec("f_h", "1", "output-head format in training (same, BF16)", "arXiv:2209.05433")
                 .one_of("same", "bf16")
                 .by_default(0);
     };
     struct output_head_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{lT}",
-            "s",
-            "time of a step's arithmetic with the output head, spread over all chips; once more for each layer that "
-            "predicts further ahead",
-            "R5.1");
+        static constexpr Spec spec =
+            Spec("t_{lT}", "s", "output-head compute time of a training step, spread across chips", "R5.1");
         template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<chips, T> G,
@@ -318,8 +246,7 @@ namespace roofslate::quantities
     };
     struct training_compute_time
     {
-        static constexpr Spec spec =
-            Spec("t_{cT}", "s", "time of a step's arithmetic; that of attention is in bf16", "R5.1");
+        static constexpr Spec spec = Spec("t_{cT}", "s", "compute time of a training step", "R5.1");
         template <class T>
         static constexpr T formula(
             in<tokens_per_step, T> tokens,
@@ -341,13 +268,12 @@ namespace roofslate::quantities
             return choose(f_h, step, step + t_l * (1.0 - F_16 / F));
         }
     };
-    // Forward passes that the work of a step is worth: forward, backward, what is computed again.
+    // Work of a step in forward passes: forward, backward, recomputed.
     template <class T> constexpr auto training_passes(in<backward_forward_ratio, T> r, in<repeated_forward, T> again)
     { return 1.0 + r + again; }
     struct training_activation_time
     {
-        static constexpr Spec spec =
-            Spec("t_{aT}", "s", "time in a step to move activations through memory between kernels", "calibration");
+        static constexpr Spec spec = Spec("t_{aT}", "s", "activation transfer time of a training step", "calibration");
         template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<activation_time_per_token, T> t,
@@ -359,11 +285,7 @@ namespace roofslate::quantities
     struct kernels_per_local_expert
     {
         static constexpr Spec spec =
-            Spec(
-                "n_{Ke}",
-                "1",
-                "kernels that training runs in a forward pass of a layer for each routed expert that a chip has",
-                "calibration")
+            Spec("n_{Ke}", "1", "training kernels per local expert and layer, forward pass", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
@@ -371,21 +293,13 @@ namespace roofslate::quantities
     struct captured_kernels
     {
         static constexpr Spec spec =
-            Spec(
-                "o_K",
-                "1",
-                "share of the kernels of a training step that a recorded graph starts: they wait for no host",
-                "calibration")
+            Spec("o_K", "1", "fraction of training kernels launched from a recorded (CUDA) graph", "calibration")
                 .range(0, 1)
                 .by_default(0);
     };
     struct training_kernel_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{KT}",
-            "s",
-            "time that the kernels of a stage take in a step whatever their work: each micro-batch pays it",
-            "calibration");
+        static constexpr Spec spec = Spec("t_{KT}", "s", "fixed kernel time of a training step", "calibration");
         // Casts to narrow formats are among the activation transfers: training frameworks fuse them with other kernels.
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
@@ -406,12 +320,8 @@ namespace roofslate::quantities
     };
     struct tensor_collective_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{tT}",
-            "s",
-            "time on the links in a step to add up what the chips that share matrices have: twice in a layer forward, "
-            "twice backward",
-            "arXiv:1909.08053");
+        static constexpr Spec spec =
+            Spec("t_{tT}", "s", "tensor-parallel collective time of a training step", "arXiv:1909.08053");
         template <class T>
         static constexpr T formula(
             in<tokens_per_step, T> tokens,
@@ -431,12 +341,8 @@ namespace roofslate::quantities
     };
     struct training_all_to_all_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{xT}",
-            "s",
-            "time on the links in a step to send tokens to routed experts and back, forward and backward: a copy to "
-            "each of them, but only one to each other domain",
-            "R2.3");
+        static constexpr Spec spec =
+            Spec("t_{xT}", "s", "all-to-all time of a training step, forward plus backward", "R2.3");
         template <class T>
         static constexpr T formula(
             in<tokens_per_step, T> tokens,
@@ -460,7 +366,7 @@ namespace roofslate::quantities
             return tokens / count(G_P) * (n_e / P * d * w) * (2.0 * (2.0 + again) * mu * max(sent / u, R_o / u_o));
         }
     };
-    // Copies that stand `apart` chips from one another: how many a domain has room for.
+    // Number of copies in a domain if they are `apart` chips from one another.
     template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& apart)
     { return domain / min(apart, domain); }
     struct dense_copy_link_bandwidth
@@ -498,7 +404,7 @@ namespace roofslate::quantities
     {
         // Keys and values of all parts of a sequence are gathered forward and backward, their gradients added up.
         static constexpr Spec spec =
-            Spec("t_{kT}", "s", "key-value exchange time per step with context parallelism", "arXiv 2407.21783");
+            Spec("t_{kT}", "s", "context-parallel key-value exchange time of a training step", "arXiv 2407.21783");
         template <class T>
         static constexpr T formula(
             in<context_parallel, T> G_c,
@@ -523,10 +429,10 @@ namespace roofslate::quantities
             return select(G_c == T(1.0), T(0.0), tokens / G_r * (n * width * w) * ((1.5 + again / 2.0) * all_reduce));
         }
     };
-    // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, those
-    // from the last stage to the first among them. In a V of two chunks it turns around on the last stage, which is no
+    // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, hops
+    // from the last stage to the first included. In a V of two chunks it turns around on the last stage, which is no
     // hop; DualPipe's two directions have P - 1 each.
-    // Hops of a micro-batch from stage to stage, forward, over the stages (arXiv:2104.04473).
+    // Forward hops of a micro-batch relative to the number of stages (arXiv:2104.04473).
     template <class T> constexpr auto stage_hops(
         in<pipeline_schedule, T> which,
         in<pipeline_stages, T> P,
@@ -537,12 +443,7 @@ namespace roofslate::quantities
     }
     struct stage_hop_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{hT}",
-            "s",
-            "time on the links in a step to hand the residual stream to the next stage and its gradient back, for each "
-            "chunk of layers",
-            "R3.3");
+        static constexpr Spec spec = Spec("t_{hT}", "s", "stage-hop time of a training step, all model chunks", "R3.3");
         template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<chips_per_stage, T> G_P,
@@ -557,27 +458,21 @@ namespace roofslate::quantities
     struct link_overlap
     {
         static constexpr Spec spec =
-            Spec("o_u", "1", "share of the time on links that arithmetic hides", "calibration")
+            Spec("o_u", "1", "fraction of link time hidden by compute in training", "calibration")
                 .range(0, 1)
                 .by_default(0);
     };
     struct schedule_overlap
     {
         static constexpr Spec spec =
-            Spec(
-                "o_s",
-                "1",
-                "share that is hidden of what a schedule can hide behind another micro-batch: hops between stages if "
-                "it "
-                "is interleaved, in dualpipe hops and the exchange with experts",
-                "arXiv:2412.19437")
+            Spec("o_s", "1", "fraction of hideable link time hidden by the pipeline schedule", "arXiv:2412.19437")
                 .range(0, 1)
                 .by_default(0);
     };
     struct stage_communication_time
     {
         static constexpr Spec spec =
-            Spec("t_{uT}", "s", "time in a step that a stage waits for links; a pool has none", "R3.8");
+            Spec("t_{uT}", "s", "exposed communication time of a stage per training step", "R3.8");
         template <class T> static constexpr T formula(
             in<layout, T> l,
             in<tensor_collective_time, T> t_t,
@@ -597,7 +492,7 @@ namespace roofslate::quantities
     struct training_bytes_per_weight
     {
         static constexpr Spec spec =
-            Spec("w_T", "byte/parameter", "bytes of a weight that training multiplies with", "arXiv:2104.04473")
+            Spec("w_T", "byte/parameter", "bytes per weight in training products", "arXiv:2104.04473")
                 .positive()
                 .by_default(2);
     };
@@ -607,18 +502,15 @@ namespace roofslate::quantities
             Spec(
                 "w_f",
                 "byte/parameter",
-                "stored bytes per frozen weight (NF4 of QLoRA, 0.516)",
+                "stored bytes per frozen weight, 0.516 for NF4 (QLoRA)",
                 "QLoRA, arXiv 2305.14314")
                 .positive()
                 .otherwise<training_bytes_per_weight>();
     };
     struct active_dense_parameters_per_chip
     {
-        static constexpr Spec spec = Spec(
-            "N_d/(P G_t)",
-            "parameter/chip",
-            "weights outside of the routed experts that a chip of the fullest stage trains",
-            "R3.6");
+        static constexpr Spec spec =
+            Spec("N_d/(P G_t)", "parameter/chip", "dense parameters per chip, fullest stage", "R3.6");
         template <class T> static constexpr T formula(
             in<dense_parameters, T> N_d,
             in<pipeline_stages, T> P,
@@ -628,11 +520,8 @@ namespace roofslate::quantities
     };
     struct routed_parameters_per_chip
     {
-        static constexpr Spec spec = Spec(
-            "(N_t - N_d)/(P G_e)",
-            "parameter/chip",
-            "weights of the routed experts that a chip of the fullest stage trains",
-            "R3.6");
+        static constexpr Spec spec =
+            Spec("(N_t - N_d)/(P G_e)", "parameter/chip", "routed-expert parameters per chip, fullest stage", "R3.6");
         template <class T> static constexpr T formula(
             in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
@@ -645,7 +534,7 @@ namespace roofslate::quantities
     {
         // A kernel reads the stored form and writes the one to multiply with.
         static constexpr Spec spec =
-            Spec("t_{qT}", "s", "time of a step to expand frozen weights before products", "QLoRA, arXiv 2305.14314");
+            Spec("t_{qT}", "s", "dequantization time of frozen weights per training step", "QLoRA, arXiv 2305.14314");
         template <class T>
         static constexpr T formula(
             in<trained_weights, T> trained,
@@ -665,18 +554,13 @@ namespace roofslate::quantities
     struct output_head_place
     {
         static constexpr Spec spec =
-            Spec(
-                "\\pi_h",
-                "1",
-                "where the output head works: spread over all stages, or on the last one, which gets fewer layers for "
-                "it only where they do not divide evenly",
-                "arXiv:2411.05288")
+            Spec("\\pi_h", "1", "output-head placement in training (spread, last stage)", "arXiv:2411.05288")
                 .one_of("spread", "last_stage")
                 .by_default(0);
     };
     struct stage_busy_time
     {
-        static constexpr Spec spec = Spec("t_b", "s", "time that the slowest stage works in a step", "R3.4");
+        static constexpr Spec spec = Spec("t_b", "s", "busy time of the slowest stage per training step", "R3.4");
         template <class T> static constexpr T formula(
             in<training_compute_time, T> t_c,
             in<training_activation_time, T> t_a,
@@ -701,18 +585,12 @@ namespace roofslate::quantities
     struct gradient_bytes_per_weight
     {
         static constexpr Spec spec =
-            Spec("w_g", "byte/parameter", "bytes of the gradient of a weight", "arXiv:2104.04473")
-                .range(0)
-                .by_default(4);
+            Spec("w_g", "byte/parameter", "gradient bytes per weight", "arXiv:2104.04473").range(0).by_default(4);
     };
     struct optimizer_bytes_per_weight
     {
         static constexpr Spec spec =
-            Spec(
-                "w_o",
-                "byte/parameter",
-                "bytes that the optimizer keeps for a weight: a copy and two moments in four bytes each",
-                "arXiv:2104.04473")
+            Spec("w_o", "byte/parameter", "optimizer-state bytes per weight", "arXiv:2104.04473")
                 .range(0)
                 .by_default(12);
     };
@@ -721,7 +599,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "N_{Td}",
             "parameter/chip",
-            "trained weights per chip of the fullest stage, routed experts excluded",
+            "trained dense parameters per chip, fullest stage",
             "LoRA, arXiv 2106.09685");
         template <class T> static constexpr T formula(
             in<trained_weights, T> trained,
@@ -737,7 +615,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "N_{Tk}",
             "parameter/chip",
-            "trained routed-expert weights per chip of the fullest stage",
+            "trained routed-expert parameters per chip, fullest stage",
             "LoRA, arXiv 2106.09685");
         template <class T> static constexpr T formula(
             in<trained_weights, T> trained,
@@ -747,7 +625,7 @@ namespace roofslate::quantities
     struct frozen_bytes_per_chip
     {
         static constexpr Spec spec =
-            Spec("S_f", "byte/chip", "frozen weights on a chip of the fullest stage", "LoRA, arXiv 2106.09685");
+            Spec("S_f", "byte/chip", "frozen weights per chip, fullest stage", "LoRA, arXiv 2106.09685");
         template <class T> static constexpr T formula(
             in<trained_weights, T> trained,
             in<sharded_state, T> z,
@@ -766,7 +644,7 @@ namespace roofslate::quantities
     { return select(is<pipeline_schedule>(which, "dualpipe"), min(P, 2.0), T(1.0)); }
     struct optimizer_state_bytes
     {
-        static constexpr Spec spec = Spec("O", "byte/chip", "what the optimizer keeps on a chip", "arXiv:1910.02054");
+        static constexpr Spec spec = Spec("O", "byte/chip", "optimizer state per chip", "arXiv:1910.02054");
         template <class T> static constexpr T formula(
             in<sharded_state, T> z,
             in<optimizer_bytes_per_weight, T> w,
@@ -779,7 +657,7 @@ namespace roofslate::quantities
     struct training_state_bytes
     {
         static constexpr Spec spec =
-            Spec("S_T", "byte/chip", "weights, gradients and optimizer states on a chip", "arXiv:1910.02054");
+            Spec("S_T", "byte/chip", "training state per chip (weights, gradients, optimizer)", "arXiv:1910.02054");
         template <class T> static constexpr T formula(
             in<sharded_state, T> z,
             in<training_bytes_per_weight, T> w,
@@ -831,13 +709,8 @@ namespace roofslate::quantities
     };
     struct gradient_collective_time
     {
-        static constexpr Spec spec = Spec(
-            "t_{gT}",
-            "s",
-            "time on the links in a step to add up gradients among copies of the weights and to share out what the "
-            "optimizer made of them; weights that are shared out are fetched for every micro-batch, forward and "
-            "backward",
-            "arXiv:1910.02054");
+        static constexpr Spec spec =
+            Spec("t_{gT}", "s", "gradient and weight collective time of a training step", "arXiv:1910.02054");
         template <class T>
         static constexpr T formula(
             in<sharded_state, T> z,
@@ -869,22 +742,21 @@ namespace roofslate::quantities
     struct gradient_overlap
     {
         static constexpr Spec spec =
-            Spec("o_g", "1", "share of the time of gradients on links that arithmetic hides", "calibration")
+            Spec("o_g", "1", "fraction of gradient link time hidden by compute", "calibration")
                 .range(0, 1)
                 .otherwise<link_overlap>();
     };
     struct optimizer_transfers
     {
         static constexpr Spec spec =
-            Spec("c_o", "1", "times that what the optimizer keeps goes through memory in a step", "calibration")
+            Spec("c_o", "1", "optimizer-state transfers through HBM per training step", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
     };
     struct optimizer_time
     {
-        static constexpr Spec spec =
-            Spec("t_{oT}", "s", "time in which the optimizer changes the weights", "calibration");
+        static constexpr Spec spec = Spec("t_{oT}", "s", "optimizer time of a training step", "calibration");
         template <class T> static constexpr T formula(
             in<optimizer_transfers, T> c,
             in<optimizer_state_bytes, T> O,
@@ -898,7 +770,7 @@ namespace roofslate::quantities
     struct training_step_time
     {
         static constexpr Spec spec =
-            Spec("T_T", "s", "time of a training step: a stage's work, the bubble, gradients, the optimizer", "R3.4");
+            Spec("T_T", "s", "training step time (compute, links, bubble, gradients, optimizer)", "R3.4");
         template <class T> static constexpr T formula(
             in<stage_busy_time, T> t_b,
             in<training_bubble_overhead, T> phi,
@@ -910,24 +782,20 @@ namespace roofslate::quantities
     };
     struct trained_tokens_per_second
     {
-        static constexpr Spec spec = Spec("R_T", "token/s", "tokens that are trained on in a second", "R5.1");
+        static constexpr Spec spec = Spec("R_T", "token/s", "training throughput in tokens", "R5.1");
         template <class T> static constexpr T formula(in<tokens_per_step, T> tokens, in<training_step_time, T> t)
         { return tokens / t; }
     };
     struct trained_tokens_per_second_per_chip
     {
-        static constexpr Spec spec = Spec("R_T/G", "token/s/chip", "tokens that a chip trains on in a second", "R5.1");
+        static constexpr Spec spec = Spec("R_T/G", "token/s/chip", "training throughput per chip in tokens", "R5.1");
         template <class T> static constexpr T formula(in<trained_tokens_per_second, T> R, in<chips, T> G)
         { return R / G; }
     };
     struct training_utilization
     {
         static constexpr Spec spec =
-            Spec(
-                "u_T",
-                "1",
-                "arithmetic of the model over what the chips could do in the time of a training step: MFU",
-                "R1.11")
+            Spec("u_T", "1", "model FLOPs utilization (MFU) of a training step", "R1.11")
                 .positive(1)
                 .advice(
                     "give training_utilization (0.3 to 0.5 is usual), or chips, global_batch_size and sequence_length");
@@ -939,12 +807,7 @@ namespace roofslate::quantities
     };
     struct hardware_flops_utilization
     {
-        static constexpr Spec spec = Spec(
-            "u_x",
-            "1",
-            "arithmetic that is executed, repeated work included, over what the chips could do in the time of a step: "
-            "HFU",
-            "R1.11");
+        static constexpr Spec spec = Spec("u_x", "1", "hardware FLOPs utilization (HFU) of a training step", "R1.11");
         template <class T> static constexpr T formula(
             in<trained_tokens_per_second_per_chip, T> R,
             in<executed_training_flops, T> f,
@@ -952,18 +815,12 @@ namespace roofslate::quantities
         { return R * (f / F); }
     };
 
-    // --- memory of a chip of the first stage, which holds the most micro-batches; what the output head keeps is left
-    // out ---
+    // --- memory of a first-stage chip, which holds the most micro-batches, without activations of the output head ---
 
     struct whole_activations_of_a_layer
     {
         static constexpr Spec spec =
-            Spec(
-                "5",
-                "1",
-                "activations of a layer as wide as the residual stream that each chip of a tensor-parallel group has "
-                "whole: inputs of norms and matrices, masks of dropout",
-                "arXiv:2205.05198")
+            Spec("5", "1", "activations per layer not split by TP, relative to hidden size", "arXiv:2205.05198")
                 .range(0)
                 .by_default(5);
     };
@@ -973,8 +830,7 @@ namespace roofslate::quantities
             Spec(
                 "w_s",
                 "byte*sequence/token/token",
-                "bytes that are kept for each score of attention: 0 where the backward pass computes it again, 5 with "
-                "bf16 and dropout",
+                "saved bytes per attention score, 0 if recomputed",
                 "arXiv:2205.05198")
                 .range(0)
                 .by_default(0);
@@ -982,24 +838,16 @@ namespace roofslate::quantities
     struct feed_forward_activations_of_a_layer
     {
         static constexpr Spec spec =
-            Spec(
-                "8",
-                "1",
-                "of the activations of a layer those of its feed-forward part: four before and four after its "
-                "activation",
-                "arXiv:2205.05198")
+            Spec("8", "1", "feed-forward activations per layer relative to hidden size", "arXiv:2205.05198")
                 .range(0)
                 .by_default(8);
     };
     struct expert_activations_of_a_layer
     {
-        // Of each of a token's copies that is sent to an expert: its input, what the matrices give, what the last one
-        // takes. Selective policies compute that input of the last matrix again; the exchange they do not repeat.
-        static constexpr Spec spec = Spec(
-            "c_e",
-            "1",
-            "activations as wide as the residual stream that are kept of a layer's experts, routed and shared",
-            "arXiv:2205.05198");
+        // For each copy of a token sent to an expert: its input, the outputs of the matrices, the input of the last
+        // one. Selective policies recompute the input of the last matrix; they do not repeat the exchange.
+        static constexpr Spec spec =
+            Spec("c_e", "1", "saved expert activations per layer relative to hidden size", "arXiv:2205.05198");
         template <class T> static constexpr T formula(
             in<activation_policy, T> policy,
             in<experts_per_token, T> k,
@@ -1020,13 +868,8 @@ namespace roofslate::quantities
     };
     struct expert_activation_surplus
     {
-        static constexpr Spec spec = Spec(
-            "c_e - 8",
-            "1",
-            "activations that experts keep beyond those of a feed-forward part in their place, in the mean over "
-            "layers; "
-            "selective policies keep three of that part",
-            "arXiv:2205.05198");
+        static constexpr Spec spec =
+            Spec("c_e - 8", "1", "saved expert minus dense feed-forward activations, layer mean", "arXiv:2205.05198");
         template <class T> static constexpr T formula(
             in<experts, T> X,
             in<expert_activations_of_a_layer, T> c_e,
@@ -1041,11 +884,8 @@ namespace roofslate::quantities
     };
     struct kept_score_bytes_per_token
     {
-        static constexpr Spec spec = Spec(
-            "n_h L w_s",
-            "byte/token",
-            "what a layer keeps of a token's scores of attention for the backward pass",
-            "arXiv:2205.05198");
+        static constexpr Spec spec =
+            Spec("n_h L w_s", "byte/token", "saved attention scores per token and layer", "arXiv:2205.05198");
         template <class T> static constexpr T formula(
             in<attention_heads, T> n_h,
             in<sequence_length, T> L,
@@ -1055,11 +895,8 @@ namespace roofslate::quantities
     };
     struct layer_activation_bytes
     {
-        static constexpr Spec spec = Spec(
-            "a_1",
-            "byte/chip",
-            "what a chip keeps of a micro-batch in a layer for the backward pass, in the mean over layers",
-            "arXiv:2205.05198");
+        static constexpr Spec spec =
+            Spec("a_1", "byte/chip", "saved activations per chip, layer, and micro-batch", "arXiv:2205.05198");
         template <class T>
         static constexpr T formula(
             in<tokens_per_step, T> tokens,
@@ -1076,8 +913,8 @@ namespace roofslate::quantities
             in<kept_score_bytes_per_token, T> scores,
             in<expert_activation_surplus, T> more)
         {
-            // Of what large matrices give, two results are summed over the group and so are whole; a layer's input is
-            // whole as well.
+            // Two outputs of large matrices are summed across the group and so are whole; a layer's input is whole as
+            // well.
             const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
             return tokens / (n * G_P)
                 * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole + more))
@@ -1086,11 +923,8 @@ namespace roofslate::quantities
     };
     struct training_activation_bytes
     {
-        static constexpr Spec spec = Spec(
-            "A_T",
-            "byte/chip",
-            "what a chip of the first stage keeps for the backward pass, all layers and micro-batches",
-            "arXiv:2205.05198");
+        static constexpr Spec spec =
+            Spec("A_T", "byte/chip", "saved activations per chip, first stage", "arXiv:2205.05198");
         template <class T> static constexpr T formula(
             in<layer_activation_bytes, T> a,
             in<layers_per_stage, T> n,
@@ -1099,19 +933,15 @@ namespace roofslate::quantities
     };
     struct training_memory
     {
-        static constexpr Spec spec = Spec(
-            "h_T",
-            "byte/chip",
-            "memory that training takes on a chip of the fullest stage: weights, gradients, optimizer states, "
-            "activations",
-            "R3.6");
+        static constexpr Spec spec =
+            Spec("h_T", "byte/chip", "training memory per chip, fullest stage (state, activations)", "R3.6");
         template <class T> static constexpr T formula(in<training_state_bytes, T> S, in<training_activation_bytes, T> A)
         { return S + A; }
     };
     struct training_memory_fits
     {
         static constexpr Spec spec =
-            Spec("\\phi_T", "1", "whether a chip of the fullest stage has the memory that training takes", "R3.6")
+            Spec("\\phi_T", "1", "training memory feasibility, fullest stage fits in HBM (no, yes)", "R3.6")
                 .one_of("no", "yes");
         template <class T> static constexpr T formula(in<training_memory, T> used, in<hbm_capacity, T> h)
         { return select(used <= h, T(1.0), T(0.0)); }

@@ -1,4 +1,4 @@
-// What the weights weigh: in which format and how often they are stored, and which of them a pass fetches.
+// Weights in memory: their formats and copies, and the part that a pass reads.
 #pragma once
 #include "roofslate/quantities/architecture.hpp"
 
@@ -7,11 +7,7 @@ namespace roofslate::quantities
     struct dense_peak_flops
     {
         static constexpr Spec spec =
-            Spec(
-                "F_d",
-                "FLOP/s/chip",
-                "dense peak arithmetic of a chip in the format of the weights outside of the routed experts",
-                "R1.8")
+            Spec("F_d", "FLOP/s/chip", "peak compute in the format of weights outside routed experts", "R1.8")
                 .replaced_by_where<peak_flops, peak_flops>() // one peak for all formats
                 .unless_given<peak_flops_bf16, peak_flops_fp8>();
         template <class T> static constexpr T formula(
@@ -24,12 +20,11 @@ namespace roofslate::quantities
         { return select(is<dense_format>(f, "same"), T(F), by_peak<T>(f, 1, F_16, F_8, F_i8, F_4)); }
     };
 
-    // --- who is multiplied with what ---
+    // --- active parameters, routed and dense ---
 
     struct active_routed_parameters
     {
-        static constexpr Spec spec =
-            Spec("N_k", "parameter", "weights of the routed experts that a token is multiplied with", "R1.4");
+        static constexpr Spec spec = Spec("N_k", "parameter", "active routed-expert parameters per token", "R1.4");
         template <class T> static constexpr T formula(
             in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
@@ -39,11 +34,8 @@ namespace roofslate::quantities
     };
     struct active_dense_parameters
     {
-        static constexpr Spec spec = Spec(
-            "N_c",
-            "parameter",
-            "weights that every token is multiplied with: all active ones but the routed",
-            "R1.4");
+        static constexpr Spec spec =
+            Spec("N_c", "parameter", "active dense parameters per token, routed experts excluded", "R1.4");
         template <class T> static constexpr T formula(in<active_parameters, T> N_a, in<active_routed_parameters, T> N_k)
         { return N_a - N_k; }
     };
@@ -53,14 +45,14 @@ namespace roofslate::quantities
     struct redundant_experts
     {
         static constexpr Spec spec =
-            Spec("R_X", "1", "second copies of experts of a layer, against an uneven load", "R2.2")
+            Spec("R_X", "1", "redundant experts per layer (copies against load imbalance)", "R2.2")
                 .range(0)
                 .by_default(0);
     };
     struct experts_per_chip
     {
         static constexpr Spec spec =
-            Spec("X/G_e", "1/chip", "routed experts of a layer on a chip, on average, redundant ones counted", "R2.2");
+            Spec("X/G_e", "1/chip", "mean routed experts per chip and layer, redundant ones included", "R2.2");
         template <class T> static constexpr T formula(
             in<experts, T> X,
             in<redundant_experts, T> R,
@@ -69,11 +61,8 @@ namespace roofslate::quantities
     };
     struct leftover_experts
     {
-        static constexpr Spec spec = Spec(
-            "X \\;\\mathrm{mod}\\; G_e",
-            "1",
-            "experts that remain when each chip has as many as any other; 0: the chips divide the experts",
-            "R2.2");
+        static constexpr Spec spec =
+            Spec("X \\;\\mathrm{mod}\\; G_e", "1", "routed experts left after an equal number per chip", "R2.2");
         template <class T> static constexpr T formula(
             in<experts, T> X,
             in<expert_parallel, T> G_e,
@@ -83,25 +72,25 @@ namespace roofslate::quantities
     struct max_experts_per_chip
     {
         static constexpr Spec spec =
-            Spec("X_\\mathrm{max}", "1/chip", "routed experts of a layer on the chip that has the most", "R2.2");
+            Spec("X_\\mathrm{max}", "1/chip", "maximum routed experts per chip and layer", "R2.2");
         template <class T> static constexpr T formula(in<experts_per_chip, T> X_G) { return ceil(X_G); }
     };
     struct placement_balance
     {
-        static constexpr Spec spec =
-            Spec("b_X", "1", "experts on an average chip over those on the fullest, which all others wait for", "R2.2");
+        static constexpr Spec spec = Spec("b_X", "1", "mean relative to maximum experts per chip", "R2.2");
         template <class T> static constexpr T formula(in<experts_per_chip, T> X_G, in<max_experts_per_chip, T> X_max)
         { return X_G / X_max; }
     };
     struct routed_copies
     {
-        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips that have the same routed experts", "R3.8");
+        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips with the same routed experts", "R3.8");
         template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e)
         { return G_P / G_e; }
     };
     struct expert_tensor_parallel
     {
-        static constexpr Spec spec = Spec("G_x", "1", "chips that share each matrix of an expert", "R3.8").range(1);
+        static constexpr Spec spec =
+            Spec("G_x", "1", "expert tensor parallelism, chips splitting each expert matrix", "R3.8").range(1);
         template <class T> static constexpr T formula(in<routed_copies, T> G_2, in<tensor_parallel, T> G_t)
         { return min(G_2, count(G_t)); }
     };
@@ -110,8 +99,7 @@ namespace roofslate::quantities
 
     struct dense_copies
     {
-        static constexpr Spec spec =
-            Spec("\\kappa_d", "1", "copies of the weights outside of the routed experts", "R3.6");
+        static constexpr Spec spec = Spec("\\kappa_d", "1", "copies of the weights outside routed experts", "R3.6");
         template <class T> static constexpr T formula(in<layout, T> l, in<attention_data_parallel, T> G_d)
         { return choose(l, T(1.0), G_d); }
     };
@@ -132,8 +120,7 @@ namespace roofslate::quantities
     { return is<layout>(l, "pool") && is<dense_format>(f, "same") && R == T(0.0); }
     struct expert_bytes
     {
-        static constexpr Spec spec =
-            Spec("W_X", "byte", "routed experts in the memory of all chips, copies counted", "R3.6");
+        static constexpr Spec spec = Spec("W_X", "byte", "routed-expert memory, all chips, copies included", "R3.6");
         template <class T> static constexpr T formula(
             in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
@@ -145,7 +132,7 @@ namespace roofslate::quantities
     };
     struct deployed_weight_bytes
     {
-        static constexpr Spec spec = Spec("W_G", "byte", "weights in the memory of all chips, copies counted", "R3.6");
+        static constexpr Spec spec = Spec("W_G", "byte", "weight memory, all chips, copies included", "R3.6");
         template <class T> static constexpr T formula(
             in<layout, T> l,
             in<dense_format, T> f,
@@ -158,16 +145,12 @@ namespace roofslate::quantities
         { return select(stores_one_copy<T>(l, f, R), W, N_d * (w_d * copies) + W_X); }
     };
 
-    // --- what a pass fetches ---
+    // --- weights read by a pass ---
 
     struct expert_reads
     {
         static constexpr Spec spec =
-            Spec(
-                "\\epsilon",
-                "1",
-                "weights that a pass fetches: all, or those that its tokens are expected to be multiplied with",
-                "R1.4")
+            Spec("\\epsilon", "1", "weights read per pass (expected for its tokens, all)", "R1.4")
                 .one_of("expected", "all")
                 .by_default(0);
     };
@@ -177,14 +160,14 @@ namespace roofslate::quantities
     struct active_dense_bytes
     {
         static constexpr Spec spec =
-            Spec("W_c", "byte", "weights that every token is multiplied with, in all chips, copies counted", "R1.4");
+            Spec("W_c", "byte", "active dense weight memory, all chips, copies included", "R1.4");
         template <class T> static constexpr T formula(
             in<active_dense_parameters, T> N_c,
             in<dense_bytes_per_weight, T> w_d,
             in<dense_copies, T> copies)
         { return N_c * (w_d * copies); }
     };
-    // Bytes fetched at a coverage: all of them, too, where the number of experts is not said.
+    // Bytes read at a coverage: all of them, too, if the number of experts is unknown.
     template <class T> constexpr T bytes_at_coverage(
         in<expert_reads, T> which,
         in<experts, T> X,
