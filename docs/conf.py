@@ -82,7 +82,7 @@ def add_inconsistencies(_app: Any, docname: str, source: list[str]) -> None:
     for chapter, entries in register.groupby("chapter", sort=True):
         source[0] += f"\n## Chapter {chapter}\n"
         for number, entry in entries.iterrows():
-            parts = {"Who says what": entry["claims"], "That makes": entry["computed"], "Taken here": [entry["why"]]}
+            parts = {"Claims": entry["claims"], "Computed": entry["computed"], "Treatment": [entry["why"]]}
             source[0] += f"\n### {number}: {entry['topic']}\n\n"
             for title, lines in parts.items():
                 source[0] += f"{title}:\n\n" + "".join(f"- {line}\n" for line in lines).replace("$", r"\$") + "\n"

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["answers"]
 
-# Counts of this package, by the quantity that an answer names.
+# Counts of this package, by quantity of an answer.
 _COUNTS = {"cards.cards_that_hold": cards_that_hold, "register.inconsistencies_shown": inconsistencies_shown}
 
 
 def answers(chapter: int | None = None) -> pd.DataFrame:
-    """Every number that the lecture's systems must give, beside ours.
+    """List every number of the lecture's systems with the computed one.
 
     Parameters
     ----------

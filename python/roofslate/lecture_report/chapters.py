@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDED", "Album", "Section", "Writer"]
 
-# Catalogs that no keyword of a call takes: the numbers of a preset become inputs as they are written.
+# Catalogs without a keyword in calls. The numbers of a preset become inputs as written.
 HANDED = {"storage": storage, "api_prices": api_prices}
 _DPI = 200  # of the PNG files
 _NOTHING: Mapping[str, Any] = {}
@@ -100,7 +100,7 @@ class Album:
         self._calls: dict[str, str] = {}  # of each file
 
     def name(self, stem: str, call: str) -> str:
-        """Name the file of a call's picture: as wanted, or with a number if another call has that name."""
+        """Name the file of a call's picture, numbered if another call has that name."""
         name, count = stem, 1
         while self._calls.setdefault(name, call) != call:
             count += 1
@@ -121,7 +121,7 @@ class Album:
                 style.title(ax, title)
             vector = io.BytesIO()
             figure.savefig(vector, format="svg", metadata={"Date": None, "Title": title or alt.partition(". ")[0]})
-            figure.set_layout_engine("none")  # the layout is found; finding it again takes as long as drawing
+            figure.set_layout_engine("none")  # a second layout takes as long as drawing
             raster = io.BytesIO()
             figure.savefig(raster, format="png", dpi=_DPI)
         write(self.folder / f"{name}.svg", vector.getvalue())
@@ -163,7 +163,7 @@ class Writer:
         return Section(content["id"], content["title"], blocks)
 
     def inputs(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs of a call: those of its case, and its own."""
+        """Merge the inputs of a call into the inputs of its case."""
         case = self.cases[call["case"]]["inputs"] if "case" in call else {}
         inputs = _as_on_the_board({**case, **call.get("inputs", {})})
         for keyword in PRESETS:
@@ -204,13 +204,13 @@ class Writer:
         if "." in quantity:
             unit = call.get("unit", "1")
             number = compute({**call, "unit": unit, "inputs": self.inputs(call)})
-            return plain_number(number, digits) + ("" if unit == "1" else f"\N{NO-BREAK SPACE}{unit}")
+            return plain_number(number, digits) + ("" if unit == "1" else _spaced(unit))
         result: Any = value(quantity, Settled(_handed(call, self.inputs(call))))
         if isinstance(result, str):
             return word(result)
         if "unit" in call and math.isfinite(result):
             number = result / units.convert_factor(call["unit"], lookup(quantity).unit)
-            return f"{plain_number(number, digits)}\N{NO-BREAK SPACE}{call['unit']}"
+            return plain_number(number, digits) + _spaced(call["unit"])
         return scaled(result, lookup(quantity).unit, digits)
 
     def chart_attrs(self, name: str, inputs: dict[str, Any]) -> dict[Any, Any]:
@@ -230,7 +230,7 @@ class Writer:
         chart = charts.find(block["chart"])
         inputs = self.inputs(block)
         if "expert_reads" in inputs and not chart.takes("expert_reads", inputs):
-            del inputs["expert_reads"]  # as on the board, where nothing is read
+            del inputs["expert_reads"]  # the board reads no experts
         caption = self.prose(block.get("caption") or chart.paragraph, numbers)
         call = _call(f"rs.charts.{chart.name}", None, inputs)
         stem = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
@@ -240,7 +240,7 @@ class Writer:
         return Figure(picture, chart.number, caption, f"charts/{name}", call)
 
     def make_map(self, block: Mapping[str, Any], numbers: Mapping[str, Any]) -> Figure:
-        """Draw a quantity over two axes, with the regions of its bottlenecks."""
+        """Draw a quantity by two axes, with the regions of its bottlenecks."""
         axes: dict[str, Any] = {name: units.geomspace(*ends) for name, ends in block["axes"].items()}
         inputs = self.inputs(block)
         result = evaluate([block["map"], "bottleneck"], Settled({**inputs, **axes}))
@@ -250,7 +250,7 @@ class Writer:
         call = f"rs.plot({_call('rs.evaluate', [block['map'], 'bottleneck'], inputs)[:-1]}, {ranges}))"
         stem = "_".join([block["map"], *([block["case"]] if "case" in block else [])])
         name = self.album.name(stem, call + block["title"])
-        alt = f"{block['title']}. {lookup(block['map']).brief}, with the regions of what takes longest."
+        alt = f"{block['title']}. {lookup(block['map']).brief}, with the regions of each bottleneck."
         picture = self.album.draw(lambda ax: plot(result, ax=ax), (6.4, 4.0), name, alt, block["title"])
         return Figure(picture, "", self.prose(block["caption"], numbers), f"charts/{name}", call)
 
@@ -313,21 +313,26 @@ class Writer:
 
 
 def _taken(output: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The presets among inputs and what an output takes of the others."""
+    """Select the presets among inputs, and the other inputs of an output."""
     used = set(read_grid(Settled(inputs)).core.used([output]))
     return {name: x for name, x in inputs.items() if name in PRESETS or name in used}
 
 
 def _as_on_the_board(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Let a published model fetch all weights in every pass, unless the inputs say otherwise: the lecture counts so."""
+    """Let a published model read all weights in every pass, like the lecture."""
     supplied = models[inputs["model"]].facts if isinstance(inputs.get("model"), str) else {}
     counts_so = "expert_reads" in supplied or "experts" not in supplied
     return inputs if counts_so else {**inputs, "expert_reads": inputs.get("expert_reads", "all")}
 
 
 def _handed(call: Mapping[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    """Inputs of a call with those that are themselves computed: ``through`` names the quantity for each."""
+    """Add computed inputs: ``through`` names the quantity for each."""
     return inputs | {name: value(source, Settled(inputs)) for name, source in call.get("through", {}).items()}
+
+
+def _spaced(unit: str) -> str:
+    """Unit after a number, without a blank before a percent sign."""
+    return unit if unit == "%" else f"\N{NO-BREAK SPACE}{unit}"
 
 
 def _label(case: Mapping[str, Any]) -> Markup:
@@ -342,7 +347,7 @@ def _call(function: str, first: Any, inputs: Mapping[str, Any]) -> str:
 
 
 def _stepped(step: Step, steps: Mapping[str, Step]) -> Formula:
-    """One formula with numbers in it; for an input that follows from another quantity, the formula of that one."""
+    """Write one formula with numbers, of an implied input the implying formula."""
     q = step.quantity
     if not q.computed:
         step = steps[str(q.fallback)]

@@ -88,7 +88,7 @@ def conclusions(**inputs: Any) -> pd.DataFrame:
 
     See Also
     --------
-    inconsistencies : Where sources differ.
+    inconsistencies : Differences between sources.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def inconsistencies_shown() -> float:
 
 
 def claims(kind: str | None = None) -> pd.DataFrame:
-    """The lecture's mental models, predictions and dated claims, each with its present standing.
+    """List the lecture's mental models, predictions and dated claims.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ def claims(kind: str | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `kind`, `claim`, `who`, `date` (when it was said), `standing` (what is to be said of it), `checked`
-        (when), `computed` (what bears on it, as texts) and `values` (the same as numbers). Two of them are tuples.
+        Columns `kind`, `claim`, `who`, `date` (when it was said), `standing` (present state), `checked`
+        (when), `computed` (relevant results, as texts) and `values` (the same as numbers). Two of them are tuples.
 
     Examples
     --------

@@ -19,22 +19,22 @@ __all__ = ["explore"]
 
 
 def explore(what: Chart | str | Sequence[str], scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> Explorer:
-    """A picture with a slider or a drop-down for each input, to be moved in Jupyter.
+    """Draw a picture with a slider or a drop-down for each input, in Jupyter.
 
     Parameters
     ----------
     what : chart, str or list of str
-        A chart, ``rs.charts.latency_vs_batch``, or its name; or a quantity or a list of them, drawn as by `plot` if an
-        input is an axis and written large if none is. Where a chart and a quantity have one name, the name is the
-        chart's, and a list of that one name is the quantity.
+        A chart such as ``rs.charts.latency_vs_batch`` or its name, or a quantity or a list of them. A quantity is drawn
+        as by `plot` if an input is an axis, otherwise its value is written large. A name of both a chart and a
+        quantity selects the chart, and a list of that one name the quantity.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword wins over its member.
     **inputs
-        Where the controls start. A number or a text with a unit gets a slider around it, within what is valid:
-        logarithmic, but linear for a share and of whole numbers for a count. A tuple ``(low, high)`` is the range of a
-        slider that starts in its middle. A choice, ``model=``, ``hardware=`` and ``prices=`` get a drop-down. A list or
-        an array stays an axis of the picture. A chart without inputs has controls for what it takes, and starts as the
-        lecture's picture.
+        Start values of the controls. A number or a text with a unit gets a slider around it, within the valid range.
+        The slider is logarithmic, linear for a share, and of whole numbers for a count. A tuple ``(low, high)`` is the
+        range of a slider that starts in its middle. A choice, ``model=``, ``hardware=`` and ``prices=`` get a
+        drop-down. A list or an array stays an axis of the picture. A chart without inputs has controls for its
+        declared inputs, and starts as the lecture's picture.
 
     Returns
     -------
@@ -44,10 +44,10 @@ def explore(what: Chart | str | Sequence[str], scenario: Mapping[str, Any] | Non
     Raises
     ------
     MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError
-        As for `evaluate` and the charts, where the first picture can't be drawn; and for a range that is no
-        ``(low, high)``. Later mistakes are told below the picture, which stays as it was.
+        As for `evaluate` and the charts, if the first picture can't be drawn, and for a range other than
+        ``(low, high)``. Later errors appear below the unchanged picture.
     ModuleNotFoundError
-        Without ipywidgets, which ``pip install 'roofslate[jupyter]'`` brings.
+        Without ipywidgets. Run ``pip install 'roofslate[jupyter]'``.
 
     Examples
     --------

@@ -100,7 +100,7 @@ def flashcards() -> Flashcards:
 
 
 def cards_that_hold() -> float:
-    """Count the cards whose computed answers equal those of the deck.
+    """Count the cards with computed answers equal to the deck's.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def cards_that_hold() -> float:
 
 
 def _distance(guess: float | str, call: Mapping[str, Any]) -> tuple[float, float, float]:
-    """Distance of a guess from an answer, relative to the answer; guess and answer in the answer's unit."""
+    """Distance of a guess from an answer, relative to the answer."""
     answer = compute(call)
     if isinstance(guess, str):
         unit = "1" if "." in call["quantity"] else lookup(call["quantity"]).unit

@@ -43,21 +43,22 @@ def lecture(
     chapter: int | None = None,
     progress: bool | Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Compute the lecture and write it as a page, with its charts and its answers as files beside it.
+    """Compute the lecture and write it as a page, with charts and answers as files.
 
     Parameters
     ----------
     out : path-like
-        Folder of the report; made where it is missing. Files of the same names in it are replaced, each as a whole.
+        Folder of the report, created if missing. Files of the same names are replaced, each in one step.
     chapter : int, optional
-        One chapter alone, with its answers and where its sources differ; without the quiz and the register of claims.
+        A single chapter, with its answers and differences, without the flashcards and claims.
     progress : bool or callable, optional
-        A bar from one second on where a person looks on; False for none; or a function of (done, total).
+        A bar after one second in a terminal or notebook, False for none, or a function of (done, total).
 
     Returns
     -------
     pathlib.Path
-        The page, ``index.html``; beside it ``charts`` with an SVG and a PNG of each picture, and ``answers.csv``.
+        The page, ``index.html``. Its folder also contains ``charts`` with an SVG and a PNG of each picture, and
+        ``answers.csv``.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def _rendered(**content: Any) -> str:
     )
     environment.filters |= {"marked": marked, "breakable": breakable, "sentence": _sentence, "day": _day}
     page = environment.get_template("report.html.jinja").render(version=__version__, **content)
-    # a chapter alone names entries of others, which are not on its page
+    # a single chapter names entries of other chapters, which are not on its page
     ids = set(re.findall(r'\bid="([^"]+)"', page))
     return re.sub(r'<a href="#([\w-]+)">(.*?)</a>', lambda link: link[0 if link[1] in ids else 2], page)
 
@@ -186,7 +187,7 @@ class _Answers:
     def farthest(self) -> str:
         """Largest relative difference between a computed number and the lecture's."""
         off = (self.table["ours"] / self.table["lecture"] - 1).abs().max()
-        return plain_number(100 * off, 2) + "\N{NO-BREAK SPACE}%"
+        return plain_number(100 * off, 2) + "%"
 
     def rows(self) -> list[dict[str, str]]:
         return [
@@ -194,7 +195,7 @@ class _Answers:
                 **{name: str(row[name]) for name in ("system", "question", "verdict", "quantity")},
                 **{name: plain_number(row[name]) for name in ("lecture", "ours")},
                 "unit": "" if row["unit"] == "1" else row["unit"],
-                "tolerance": plain_number(100 * row["tolerance"]) + "\N{NO-BREAK SPACE}%",
+                "tolerance": plain_number(100 * row["tolerance"]) + "%",
             }
             for row in self.table.to_dict("records")
         ]
@@ -246,7 +247,7 @@ class _Registers:
 
 
 def _sentence(words: str) -> str:
-    """Words as the beginning of a sentence, with a full stop at its end."""
+    """Write words as a sentence, with a capital and a full stop."""
     return words[:1].upper() + words[1:] + ("" if words.endswith(("?", ".")) else ".")
 
 

@@ -112,7 +112,7 @@ class Chart:
     number : str
         Number in the list of charts, such as ``"C2"``.
     title : str
-        Headline of the lecture's picture, a short sentence.
+        Headline of the lecture's picture, the subject with its conditions.
     subject : str
         Headline of a picture with other inputs, true of any.
     chapter : int
@@ -193,7 +193,7 @@ class Chart:
         return self._table(inputs)[0]
 
     def headline(self, inputs: Mapping[str, Any]) -> str:
-        """Title of the picture with these inputs: the lecture's finding holds without any."""
+        """Title of the picture with these inputs, with the lecture's conditions if there are none."""
         return self.subject if inputs else self.title
 
     def takes(self, name: str, inputs: Mapping[str, Any]) -> bool:
@@ -315,7 +315,7 @@ def chart(
     data : callable
         Takes the inputs of a call, returns the table to draw.
     title : str
-        Headline of the lecture's picture, a short sentence.
+        Headline of the lecture's picture, the subject with its conditions.
     subject : str
         Headline of a picture with other inputs: y by x.
     paragraph : str

@@ -40,7 +40,7 @@ def test_register_names_both_sides() -> None:
 def test_register_says_what_it_computed() -> None:
     table = rs.inconsistencies(chapter=1)
     assert table.loc["I4", "computed"] == ("a byte: 562.5 MAC/B", "an FP4 weight: 281.25 tok")
-    assert table.loc["I2", "computed"][-1] == "256 over 8: 9,600 seq"
+    assert table.loc["I2", "computed"][-1] == "256 / 8: 9,600 seq"
     with pytest.raises(rs.errors.ValueRangeError, match="chapter"):
         rs.inconsistencies(chapter=99)
 

@@ -207,9 +207,9 @@ def test_every_inconsistency_is_there_with_its_sides(page):
         for words in (*row.claims, *row.computed, row.why):
             assert as_printed(words) in page.text
     quoted = [name for name, texts in register["computed"].items() if not texts]
-    assert f"Of 45 entries {45 - len(quoted)} are computed; {', '.join(quoted)} are quoted" in page.text
-    assert page.text.count(", computed Who says what") == 45 - len(quoted)
-    assert page.text.count(", quoted Who says what") == len(quoted)
+    assert f"Of 45 entries, {45 - len(quoted)} are computed. {', '.join(quoted)} are only quoted" in page.text
+    assert page.text.count(", computed Claims by source") == 45 - len(quoted)
+    assert page.text.count(", quoted Claims by source") == len(quoted)
 
 
 def test_every_flashcard_is_folded_with_its_answer(written):

@@ -111,7 +111,7 @@ class UnknownChart(UnknownName, AttributeError):  # noqa: N818
 
 
 def all() -> tuple[Chart, ...]:  # noqa: A001
-    """All charts in the order of their numbers."""
+    """List all charts in the order of their numbers."""
     listed = [x for x in globals().values() if isinstance(x, Chart)]
     return tuple(sorted(listed, key=lambda chart: int(chart.number[1:])))
 

@@ -1,4 +1,4 @@
-"""What the charts of tiers of memory share: which devices they take, how each looks, and how times are written."""
+"""Devices, looks and time labels shared by the charts of memory tiers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find_tier(tier: str | Preset) -> Preset:
 
 
 def named_tiers(tiers: Any) -> dict[str, Preset]:
-    """Presets of tiers by what the chart calls them: the keys of a mapping, otherwise their names."""
+    """Presets of tiers by label, the keys of a mapping or the preset names."""
     if isinstance(tiers, Mapping):
         presets = {str(label): find_tier(tier) for label, tier in tiers.items()}
     elif isinstance(tiers, (str, Preset)) or not isinstance(tiers, Iterable):
@@ -57,7 +57,7 @@ _CHIP = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "ti
 
 
 def device_of(preset: Preset, inputs: Mapping[str, Any], names: Collection[str] = tuple(_CHIP)) -> dict[str, Any]:
-    """Capacity, bandwidth and price of a device, or those `names`; those of HBM are the chip's."""
+    """Capacity, bandwidth and price of a device, for HBM of the chip."""
     if preset.name != "HBM":
         return dict(preset.values)
     return {name: number(source, **inputs) for name, source in _CHIP.items() if name in names}
@@ -66,14 +66,14 @@ def device_of(preset: Preset, inputs: Mapping[str, Any], names: Collection[str] 
 def cheapest_ways(
     devices: Mapping[str, Mapping[str, Any]], inputs: Mapping[str, Any]
 ) -> dict[str, tuple[float, float]]:
-    """Ways that are cheapest at some hold time, in order: from when on each is, and what a use costs then."""
+    """List the cheapest ways by hold time, each with its start and cost."""
 
     def cost(way: str, hold_time: float) -> float:
         if way == RECOMPUTE:
             return number("recompute_cost", **inputs)
         return number("tier_cost", **{**inputs, **devices[way], "hold_time": hold_time})
 
-    # of ways that cost the same at once, the one that is cheaper a little later
+    # of equal costs at zero, the one that is cheaper a little later
     way = min([*devices, RECOMPUTE], key=lambda label: (cost(label, 0), cost(label, 1)))
     order = {way: (0.0, cost(way, 0))}
     while way != RECOMPUTE:
@@ -91,7 +91,7 @@ def cheapest_ways(
 
 
 def looks_of(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Look of each way to have a cache: the one that it has in all charts, or one that is left."""
+    """Look of each way to have a KV cache, fixed or the next free one."""
     labels = list(labels)
     spare = iter(style.styles(len(labels) + 1)[1:])
     return {label: _LOOKS[label] if label in _LOOKS else next(spare) for label in labels}

@@ -1,4 +1,4 @@
-"""Chapter 6: the arithmetic of attention beside that of the weights."""
+"""Chapter 6: compute of attention and of the weights."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
 @chart(
     "C23",
     _attention_flops,
-    title="Attention catches up with the weights at 8 d tokens",
+    title="FLOPs of attention by context length, 68.7B weights",
     subject="FLOPs of attention by context length",
     paragraph=(
-        "A new token is multiplied with every active weight, {flops_per_token} here, whatever its context. It is also "
+        "A new token is multiplied with every active weight, {flops_per_token} here, at any context. It is also "
         "multiplied with each key and value before it. On the first {short_context} tokens, the inset, that is the "
-        "board's line of tiny slope: attention adds {short_share:2} of the weights' arithmetic. But it catches up at "
-        "{attention_balance_context} tokens, eight times the width of the residual stream in a dense model, not in the "
-        "millions, where the lecture expects to notice it."
+        "board's line of tiny slope. Attention adds {short_share:2} of the weights' compute. But it catches up at "
+        "{attention_balance_context} tokens, eight times the width of the residual stream in a dense model. The "
+        "lecture expects to notice it only in the millions."
     ),
     inputs=(
         "hidden_size",
@@ -80,12 +80,12 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
     size=(6.6, 4.0),
 )
 def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
-    """Arithmetic of a new token against its context: flat for the weights, a line of small slope for attention.
+    """Compute of a new token by context length, for weights and attention.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     context_length : array_like, optional
         The axis.
     **inputs
@@ -100,7 +100,7 @@ def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
     weights, attention = (table[name].to_numpy(dtype=float) for name in _TERMS)
     crossing = marks["attention_balance_context"]
     right, top = float(context[-1]), 1.25 * max(float(weights.max()), float(attention.max()))
-    ax.set(xlim=(0, right), ylim=(0, top), xlabel="context (tokens)", ylabel="arithmetic of a new token")
+    ax.set(xlim=(0, right), ylim=(0, top), xlabel="context (tokens)", ylabel="compute of a new token")
     ax.plot(context, weights, label="flops_per_token", **{**style.COMPUTE, "linewidth": 2.4})
     ax.plot(context, attention, label="attention_flops_per_token", **{**style.KV, "color": "#B26B00", "linewidth": 2.4})
     ax.fill_between(context, attention, color="#E69F00", alpha=0.12, linewidth=0)
@@ -130,7 +130,7 @@ def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _rule(marks: dict[str, float]) -> str:
-    """Say what the rule of a dense model makes of the width, and whether this model keeps to it."""
+    """Describe the width implied by the dense-model rule, and the model's own."""
     width = marks["attention_balance_context_from_width"]
     rule = f"{marks['balance_context_per_width']:g} × {marks['hidden_size']:,.0f}"
     if math.isclose(width, marks["attention_balance_context"], rel_tol=1e-3):
@@ -139,7 +139,7 @@ def _rule(marks: dict[str, float]) -> str:
 
 
 def _first_tokens(inset: Axes, table: pd.DataFrame) -> None:
-    """Draw what the board shows: a flat line, and one of tiny slope."""
+    """Draw the board's flat line, and one of tiny slope."""
     marks = table.attrs["marks"]
     short = marks["short_context"]
     context = table.index.to_numpy(dtype=float)
@@ -149,7 +149,7 @@ def _first_tokens(inset: Axes, table: pd.DataFrame) -> None:
     inset.set_xticks([0, short], ["0", style.text_of(short, "token")], fontsize=8)
     inset.set_title("the first tokens", fontsize=8, weight="normal", loc="center", pad=3)
     inset.annotate(
-        f"{100 * marks['short_share']:.2g} %",
+        f"{100 * marks['short_share']:.2g}%",
         (1, marks["short_share"] / 1.4),
         xycoords="axes fraction",
         xytext=(3, 0),

@@ -1,4 +1,4 @@
-"""Chapter 2: what crosses from one rack to the next, of a layer of experts and of a stack of layers."""
+"""Chapter 2: traffic between racks, of a layer of experts and of a stack of layers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["moe_stack", "two_racks"]
 
 
 def _places(shown: Sequence[int | None], gap: float = 1.0) -> list[float]:
-    """Positions of what is drawn, one apart, with room where some are left out."""
+    """Positions of the drawn items, one apart, with gaps for omitted ones."""
     at, places = 0.0, []
     for k in shown:
         places.append(at if k is not None else at + (gap - 1) / 2)
@@ -82,14 +82,13 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C8",
     _two_racks,
-    title="Spread over racks, a layer of experts waits for the slow links",
-    subject="All-to-all between racks: copies that leave, and slowdown",
+    title="All-to-all between racks, copies and slowdown for two racks",
+    subject="All-to-all between racks",
     paragraph=(
         "Let the experts of a layer take {expert_racks} racks. Of the {experts_per_token} copies of a token "
-        "{leaving_copies} then leave its rack, through links that are {link_bandwidth_ratio} times slower, and the "
-        "exchange takes {direct_all_to_all_slowdown} times as long as in one rack. One copy for each rack, spread "
-        "there, "
-        "would do: {hierarchical_leaving_copies} of a copy leaves on average, and the factor is "
+        "{leaving_copies} then leave its rack, through links that are {link_bandwidth_ratio} times slower. The "
+        "all-to-all takes {direct_all_to_all_slowdown} times as long as in one rack. One copy for each rack, spread "
+        "there, would be enough. Then {hierarchical_leaving_copies} of a copy leaves on average, and the factor is "
         "{hierarchical_all_to_all_slowdown:2}. The lecture leaves that out."
     ),
     inputs=(
@@ -103,12 +102,12 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
     size=(7.6, 4.2),
 )
 def two_racks(ax: Axes, table: pd.DataFrame) -> None:
-    """Experts over several racks: the copies of one token, those that cross, and what that does to the exchange.
+    """Experts across several racks, with crossing copies and all-to-all slowdown.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into a drawing and bars; a figure of its own otherwise.
+        Divided into a drawing and bars; a new figure by default.
     **inputs
         `expert_racks` (2 unless `expert_parallel` is given), `scale_up_domain` chips in each, `experts_per_token`,
         `scale_up_bandwidth`, `link_bandwidth_ratio`, `racks_per_token`; or `model` and `hardware`.
@@ -184,7 +183,7 @@ def _exchange_bars(ax: Axes, marks: dict[str, float], size: float) -> None:
     ax.tick_params(axis="x", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
-    ax.text(0, 1.1, "time of the exchange", transform=ax.transAxes, ha="left", fontsize=size, va="center")
+    ax.text(0, 1.1, "time of the all-to-all", transform=ax.transAxes, ha="left", fontsize=size, va="center")
 
 
 _MOST_K, _MOST_LAYERS, _MOST_STAGES = 8, 3, 3
@@ -228,14 +227,14 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C11",
     _moe_stack,
-    title="A token fans out in every layer, but from rack to rack it hops once",
-    subject="Traffic inside racks and between them by layers per stage",
+    title="Traffic inside and between racks by layers per stage, two racks",
+    subject="Traffic inside and between racks by layers per stage",
     paragraph=(
         "Give each rack {layers_per_stage} layers. In every layer {experts_per_token} copies of a token go out to "
-        "experts and come back, over the fast links; from rack to rack one residual goes, over links "
-        "{link_bandwidth_ratio} times slower. The traffic inside takes {pipeline_traffic_ratio:2} times as long as the "
-        "hop. From a product of experts and layers of {pipeline_traffic_threshold:2} on, the slow link is not what one "
-        "waits for: cutting a model by its layers suits racks."
+        "experts and come back, through the fast links. From rack to rack one residual goes, through links "
+        "{link_bandwidth_ratio} times slower. The traffic inside takes {pipeline_traffic_ratio:2} times as long as "
+        "the hop. If experts times layers reach {pipeline_traffic_threshold:2}, the slow link is not the bottleneck. "
+        "Cutting a model by its layers suits racks."
     ),
     inputs=(
         "all_to_all_hop_ratio",
@@ -248,14 +247,14 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
     size=(7.6, 4.3),
 )
 def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
-    """Layers of experts over racks: the arrows of every layer inside, and the single one between racks.
+    """Layers of experts across racks, with arrows inside and between racks.
 
     Large numbers are drawn in part.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         `pipeline_stages` racks with `layers_per_stage` layers each, `experts_per_token`, `link_bandwidth_ratio` and
         `all_to_all_hop_ratio` (2 unless given); or `model` and `hardware`.
@@ -327,7 +326,7 @@ def _layer(ax: Axes, at: float, heights: list[float | None]) -> None:
 
 
 def _between(heights: list[float | None], k: int) -> float:
-    """Height between the neighbours of what is left out."""
+    """Height between the neighbors of omitted items."""
     above, below = heights[k - 1], heights[k + 1]
     return ((above or 0.0) + (below or 0.0)) / 2
 

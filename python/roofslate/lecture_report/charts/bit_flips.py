@@ -35,12 +35,12 @@ def _avalanche(*, rounds: int = 12, samples: int = 200, width: int = 64, seed: i
     "C50",
     _avalanche,
     title="Flipped bits by round, twelve rounds of a cipher and a network",
-    subject="Flipped bits by round, cipher and reversible network",
+    subject="Flipped bits by round",
     paragraph=(
-        "One flipped input bit, and the share of the output that flips with it. One round of the cipher passes it on "
-        "to a share of {first_flipped:2}. With {mixed_rounds} rounds even the input bit that does least flips nearly "
-        "half. A small step in a network of the same rounds changes the sign of a share of {network_flipped:1} of its "
-        "activations. It stays a small step, so that networks can be trained."
+        "The chart shows one flipped input bit, and the share of the output that flips with it. One round of the "
+        "cipher passes it on to a share of {first_flipped:2}. With {mixed_rounds} rounds even the weakest input bit "
+        "flips nearly half. A small step in a network of the same rounds changes the sign of a share of "
+        "{network_flipped:1} of its activations. It stays a small step, so that networks can be trained."
     ),
     inputs=("rounds", "samples", "width", "seed"),
     chapter=7,

@@ -1,4 +1,4 @@
-"""Chapter 6: what a context costs, and what decoding costs over prefill."""
+"""Chapter 6: cost of a context, and cost of decode relative to prefill."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["cost_vs_context", "cost_vs_pass_length", "scenario"]
 
 _PRICE: dict[str, Any] = {"color": "#00734F", "linestyle": (0, (5, 2)), "linewidth": 1.9}
-_UNDER: dict[str, Any] = {"linestyle": "-", "linewidth": 1.4, "zorder": 1.8}  # grey where it is not the bold line
+_UNDER: dict[str, Any] = {"linestyle": "-", "linewidth": 1.4, "zorder": 1.8}  # gray except under the bold line
 _OF_DECODE = (
     "balance_tokens",
     "balance_context",
@@ -29,7 +29,7 @@ _OF_DECODE = (
 
 
 def scenario(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Complete inputs by the board's scenario; a model that states results instead of causes loses the results."""
+    """Complete inputs by the board's scenario, without stated results of a model."""
     given = inputs.get("model")
     if isinstance(given, str) and given in models:
         given = models[given]
@@ -43,7 +43,7 @@ _FIGURE_PREMIUM = 1.54  # of the second tier in the lecture's figure; the price 
 
 
 def _kink_cache() -> float:
-    """Cache of a token that puts the board's crossover at the threshold of the lecture's prices."""
+    """KV cache per token that puts the board's crossover at the price threshold."""
     inputs = scenario({"long_context_threshold": api_prices["lecture"]["long_context_threshold"]})
     del inputs["kv_bytes_per_token"]
     batch = number("practical_batch", practical_margin=2, **inputs)
@@ -51,7 +51,7 @@ def _kink_cache() -> float:
 
 
 def _overtaking_context(rising: str, level: str, inputs: dict[str, Any]) -> float:
-    """Context from which on one quantity is at least another; 0: from the first token, inf: never."""
+    """Least context at which one quantity reaches another, 0 if always, inf if never."""
     start = dataset([rising, level], context_length=0, **inputs)
     if float(start[rising]) >= float(start[level]):
         return 0.0
@@ -120,14 +120,14 @@ def _cost_vs_context(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C20",
     _cost_vs_context,
-    title="A second price covers long contexts, but only up to a point",
+    title="Decode cost per token by context length, two price tiers",
     subject="Decode cost per token by context length",
     paragraph=(
-        "Arithmetic costs a token the same at any context; memory starts with its share of the weights, "
-        "{weight_fetch_ratio} of that, and grows with the cache of {kv_bytes_per_token}. From "
-        "{crossover_context:4} tokens on memory is the slower clock. A provider with two prices, the second "
-        "{long_context_premium} times the first and starting there, earns on both tiers up to {break_even:3} tokens, "
-        "and loses on every token beyond."
+        "Compute costs a token the same at any context. Memory starts with its share of the weights, "
+        "{weight_fetch_ratio} of that, and grows with the KV cache of {kv_bytes_per_token}. Above "
+        "{crossover_context:4} tokens memory is the slower clock. A provider has two prices, the second "
+        "{long_context_premium} times the first and starting there. It earns on both tiers up to {break_even:3} "
+        "tokens, and loses on every token beyond."
     ),
     inputs=(
         "active_parameters",
@@ -146,17 +146,17 @@ def _cost_vs_context(**inputs: Any) -> pd.DataFrame:
     size=(6.6, 4.2),
 )
 def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
-    """Cost of a token against the context, and a price in two tiers that has to cover it.
+    """Cost of a token by context length, with a two-tier price.
 
-    Without inputs the picture has the lecture's proportions: weights that take half of the time of the arithmetic, and
-    a cache that takes up the other half at 200k.
+    Without inputs the picture has the lecture's proportions. The weights take half of the compute time, and the KV
+    cache takes the other half at 200k.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     price_margin : float
-        Of the first tier over the cost of the arithmetic.
+        Of the first tier relative to the compute cost.
     **inputs
         Of `cost_per_token`; `context_length` is the axis, `batch_size` twice the balance batch unless given.
         `long_context_threshold` is where the second tier starts, at the crossover unless given;
@@ -268,7 +268,7 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
 
 
 def _priced_batch(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Complete inputs by the batch that explains the price of output over that of input, the lecture's 5."""
+    """Complete inputs by the batch implied by the ratio of output to input price."""
     inputs = scenario(filled(inputs, {"": {"context_length": 0}}))
     if {"batch_size", "weight_fetch_ratio"} & set(inputs):
         return inputs
@@ -276,7 +276,7 @@ def _priced_batch(inputs: dict[str, Any]) -> dict[str, Any]:
         listed = api_prices["lecture"]
         inputs = filled(inputs, {"": {name: listed[name] for name in ("output_price", "input_price")}})
     batch = number("batch_from_prices", **inputs)
-    # where the cache alone costs more than the price tells, the largest batch comes nearest
+    # if the KV cache costs more than the price implies, the largest batch comes nearest
     return {**inputs, **({"batch_size": batch} if math.isfinite(batch) else {"weight_fetch_ratio": 0})}
 
 
@@ -306,13 +306,13 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C22",
     _cost_vs_pass_length,
-    title="Decode pays for memory token by token, prefill once for many",
-    subject="Memory time relative to compute time by pass length",
+    title="Memory relative to compute time by pass length, batch 480",
+    subject="Memory relative to compute time by pass length",
     paragraph=(
-        "A pass that decodes takes each sequence one token further, one that prefills takes it many further with the "
-        "same weights and the same cache. If output is priced at what it costs more, memory takes {decode_cost} times "
-        "as long as arithmetic at a pass length of one, which is so at a batch of {batch_size}; from a pass length of "
-        "{balance_pass_length} on arithmetic is the slower clock."
+        "A decode pass takes each sequence one token further. A prefill pass takes it many further with the same "
+        "weights and the same KV cache. Suppose that the price of output equals its extra cost. Then memory takes "
+        "{decode_cost} times as long as compute at a pass length of one, which implies a batch of {batch_size}. Above "
+        "a pass length of {balance_pass_length} compute is the slower clock."
     ),
     inputs=(
         "active_parameters",
@@ -327,12 +327,12 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
     size=(6.4, 3.9),
 )
 def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
-    """Cost of a token against the length of the pass: one new token of a sequence is decode, many are prefill.
+    """Cost of a token by length of the pass, from decode to prefill.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `compute_floor_ratio`; `pass_length` is the axis. Without `batch_size` the batch is the one that explains
         the ratio of prices: `output_input_ratio`, or `output_price` and `input_price`; without `model` and `hardware`
@@ -353,7 +353,7 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot(length, bold, label="compute_floor_ratio", **{**style.BOLD, "zorder": 1.9})
     top = 1.16 * max(decode, float(bold.max()), 1.2)
     ax.set(xlim=(0, right), ylim=(0, top))
-    ax.set(xlabel="pass length (new tokens of a sequence)", ylabel="cost of a token over its arithmetic")
+    ax.set(xlabel="pass length (new tokens of a sequence)", ylabel="cost of a token relative to its compute")
     together = math.isclose(float(bold.iloc[-1]), 1.0, rel_tol=1e-9)
     ends = [(right, float(bold.iloc[-1]), "cost = compute" if together else "cost", style.INK)]
     if not together:
@@ -364,7 +364,7 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
     ticks = {1.0, *(t for t in ax.get_xticks() if 0 < t <= right)}
     ticks = {t for t in ticks if t == 1 or t > 0.06 * right}
-    if 1 < crossing <= right:  # the crossing has a tick of its own, and those that would touch it go
+    if 1 < crossing <= right:  # the crossing has a separate tick, which replaces touching ones
         ticks = {t for t in ticks if abs(t - crossing) > 0.07 * right} | {1.0, crossing}
     ax.xaxis.set_major_locator(FixedLocator(sorted(ticks)))
     ax.xaxis.set_major_formatter(lambda x, _: style.text_of(x, "token/sequence"))
@@ -382,7 +382,7 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
         ax.annotate("", (1, decode), xytext=(1, 1), arrowprops={**arrow, "mutation_scale": 9}).set_gid("gap")
         batch = f", at a batch of {style.text_of(marks['batch_size'], 'sequence')}" if "batch_size" in marks else ""
         ax.annotate(
-            f"decode: {decode:.3g} × the arithmetic{batch}",
+            f"decode: {decode:.3g} × compute{batch}",
             (1, decode),
             xytext=(9, 1),
             textcoords="offset points",

@@ -1,4 +1,4 @@
-"""Chapter 6: how long a device takes to drain, and how a cache that waits takes up its time."""
+"""Chapter 6: drain time of devices, and their occupancy by a stored KV cache."""
 
 from __future__ import annotations
 
@@ -62,28 +62,28 @@ def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
 @chart(
     "C25",
     _drain_times,
-    title="Minutes and an hour are times of flash; a disk takes most of a day",
+    title="Drain time by storage device, ten devices",
     subject="Drain time by storage device",
     paragraph=(
-        "The time to read a device once is its capacity over its bandwidth. A token that waits that long costs as much "
-        "to hold as to read back, so this is the time that a memory is made for. HBM takes {least_HBM}, DDR "
-        "{least_DDR} to {most_DDR}, flash {least_flash} to {most_flash} by its density, a disk {least_disk} to "
-        "{most_disk}. Hollow: what the lecture says, {claimed_HBM}, {claimed_DDR} to {most_claimed_DDR}, "
-        "{claimed_flash} and {claimed_disk}. The last is no disk's, but that of dense flash."
+        "The time to read a device once is the ratio of its capacity to its bandwidth. A token that waits that long "
+        "costs as much to hold as to read back, so a memory suits this time. HBM takes {least_HBM}, DDR {least_DDR} "
+        "to {most_DDR}, flash {least_flash} to {most_flash} by its density, a disk {least_disk} to {most_disk}. The "
+        "hollow marks are the lecture's times, {claimed_HBM}, {claimed_DDR} to {most_claimed_DDR}, {claimed_flash} "
+        "and {claimed_disk}. The last is not a disk's time, but fits dense flash."
     ),
     inputs=("hardware",),
     chapter=6,
     size=(7.2, 3.9),
 )
 def drain_times(ax: Axes, table: pd.DataFrame) -> None:
-    """Table of the times to read a device of each kind of memory once, beside the times that the lecture gives.
+    """Table of drain times by kind of memory, computed and claimed by the lecture.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     tiers : mapping or list, optional
-        Storage presets by kind, or a list, each a kind of its own. HBM is the chip's.
+        Storage presets by kind, or a list, each a separate kind. HBM is the chip's.
     **inputs
         `hardware`, or `hbm_capacity` and `hbm_bandwidth`.
 
@@ -133,7 +133,7 @@ def drain_times(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _reach(values: pd.Series, unit: str) -> str:
-    """Say from what to what the devices of a kind go."""
+    """Write the range of the devices of a kind."""
     return " to ".join(dict.fromkeys(style.text_of(float(x), unit) for x in (values.min(), values.max())))
 
 
@@ -176,13 +176,13 @@ def _device_occupancy(
 @chart(
     "C26",
     _device_occupancy,
-    title="At the drain time, holding costs what retrieving costs",
+    title="Device time to hold and to retrieve a KV cache, flash, 10% held",
     subject="Device time to hold and to retrieve a KV cache",
     paragraph=(
-        "A cache that fills {held_share:2} of a flash drive's capacity blocks that share for as long as it waits; when "
-        "it is wanted, it takes the whole of the drive's bandwidth, for that share of the time in which the drive "
-        "is read. After {hold_time} both areas are equal, {device_time} of the whole device each. A shorter wait "
-        "leaves capacity idle on a drive that is busy reading, a longer one the reverse."
+        "A KV cache that fills {held_share:2} of a flash drive's capacity blocks that share for as long as it waits. "
+        "To retrieve it takes the whole bandwidth of the drive, for that share of the time in which the drive is "
+        "read. After {hold_time} both areas are equal, {device_time} of the whole device each. A shorter wait leaves "
+        "capacity idle on a drive that is busy reading, a longer one the reverse."
     ),
     inputs=(
         "held_share",
@@ -192,12 +192,12 @@ def _device_occupancy(
     size=(6.6, 3.4),
 )
 def device_occupancy(ax: Axes, table: pd.DataFrame) -> None:
-    """Strip of a device's time: a part of it holds for long, then all of it reads for short.
+    """Device time that holding and reading a KV cache take.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     tier : str or Preset
         The device.
     held_share : float
@@ -257,4 +257,4 @@ def device_occupancy(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"

@@ -1,4 +1,4 @@
-"""Chapter 1: what a token costs, and what speed costs."""
+"""Chapter 1: cost of a token, and price of speed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _cost_vs_batch(*, price_factor: float | None = None, **inputs: Any) -> pd.Da
         "context_length": number("context_length", **inputs),
         "memory_end": memory_end("batch_size", given, inputs),
     }
-    # what the same price factor buys when the default mode runs at the crossing
+    # speed for the same price factor when the default mode runs at the crossing
     ratio = number("batch_time_ratio_from_model", **at_default)
     marks["speed_factor"] = marks["fast_batch"] = marks["fast_cost"] = math.nan
     speed = 0.0
@@ -83,14 +83,13 @@ def _cost_vs_batch(*, price_factor: float | None = None, **inputs: Any) -> pd.Da
 @chart(
     "C3",
     _cost_vs_batch,
-    title="Batching divides the weights' cost; the rest is a floor",
+    title="Decode cost per token by batch size, the board's rack",
     subject="Decode cost per token by batch size",
     paragraph=(
-        "The time of a pass over its batch is what a token costs. Compute and caches cost each token the same; "
-        "the fetch of the weights is shared, a hyperbola. One sequence alone pays {lone_cost}, "
-        "{batch_of_one_penalty:4} times the floor of {floor}: much, but not infinite. Past {crossing_batch:4} "
-        "sequences a token gets no cheaper, so a slow mode has nothing left to sell; a fast mode sits far to the "
-        "left."
+        "Cost per token is the rent for one pass divided by its generated tokens. Compute and KV-cache reads cost "
+        "each token the same. The batch shares the weight read, a hyperbola. A lone sequence pays {lone_cost}, "
+        "{batch_of_one_penalty:4} times the floor of {floor}, much, but not infinite. Above {crossing_batch:4} "
+        "sequences a token gets no cheaper, so a slow mode has nothing left to sell. A fast mode is far to the left."
     ),
     inputs=(
         "price_factor",
@@ -107,15 +106,15 @@ def _cost_vs_batch(*, price_factor: float | None = None, **inputs: Any) -> pd.Da
     size=(6.4, 4.3),
 )
 def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
-    """Cost of a token against the batch: what is shared falls, what is not is the floor.
+    """Cost of a token by batch size, with shared terms and the floor.
 
-    Both axes are logarithmic, so that a single sequence and a full cell stand in one picture; the inset has the linear
-    axes of the board.
+    Both axes are logarithmic, so that a single sequence and a full replica fit into one picture. The inset has the
+    linear axes of the board.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     price_factor : float, optional
         Price of a fast mode relative to the default mode, which runs at the crossing; 6 on the lecture's board,
         otherwise no fast mode is drawn unless it is given.
@@ -215,13 +214,13 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
 @chart(
     "C33",
     _fast_mode,
-    title="Speed has an end, and patience hardly pays",
+    title="Relative price by relative speed, 6 × the price, 2.5 × the speed",
     subject="Relative price by relative speed",
     paragraph=(
-        "A published fast mode, {price_factor_0} times the price for {speed_factor_0} times the speed, tells how "
-        "far the default mode's batch has grown: its caches take {batch_time_ratio_0} times as long to fetch as "
-        "the weights. So no price buys more than {fastest_speed_factor_0} times the speed, and no patience a "
-        "price below {lowest_price_factor_0} of the default's."
+        "A published fast mode has {price_factor_0} times the price for {speed_factor_0} times the speed. It reveals "
+        "the batch of the default mode, whose KV-cache reads take {batch_time_ratio_0} times as long as the weight "
+        "reads. So no price buys more than {fastest_speed_factor_0} times the speed, and no patience a price below "
+        "{lowest_price_factor_0} of the default's."
     ),
     inputs=(
         "price_factor",
@@ -230,12 +229,12 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
     size=(6.4, 4.0),
 )
 def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
-    """Price against speed of the modes that a published fast mode implies, both over the default's.
+    """Price by speed of the modes implied by a published fast mode, relative to the default.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     price_factor, speed_factor : float or list of float
         The published mode; lists draw a curve for each.
     asked_speed_factor : array_like, optional
@@ -253,7 +252,7 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
     speeds = table.index.unique("asked_speed_factor").to_numpy()
     most = max(20.0, *(2 * marks[f"price_factor_{k}"] for k in range(len(tariffs))))
     least = 0.7 * min(marks[f"lowest_price_factor_{k}"] for k in range(len(tariffs)))
-    ax.set(yscale="log", xlabel="speed over the default's", ylabel="price over the default's")
+    ax.set(yscale="log", xlabel="speed relative to default", ylabel="price relative to default")
     right = 1.12 * float(np.max(speeds))
     alone = len(tariffs) == 1
     bottom = min(marks[f"lowest_price_factor_{k}"] for k in range(len(tariffs)))

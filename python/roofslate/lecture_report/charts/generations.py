@@ -1,4 +1,4 @@
-"""Chips over the years: what each generation brought, and what stayed."""
+"""Compute, bandwidth and memory of chips by year."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _CHIPS = (
     *("Trainium2", "Trainium3"),
 )
 
-# What is drawn, with its words. Of these the records are followed; the balance is held against the lecture's claim.
+# Drawn quantities with their labels. Records are marked, and the balance is compared with the lecture's claim.
 _GROWING = {
-    "peak_flops": "peak arithmetic of a chip",
+    "peak_flops": "peak compute of a chip",
     "hbm_bandwidth": "memory bandwidth of a chip",
     "hbm_capacity": "memory of a chip",
 }
 
-_STANDING = 0.5  # years that a record stands, to be named
+_STANDING = 0.5  # years of a record, to be named
 _NEAR = 1.6  # years between two names that would touch
 _BALANCE = "tokens that hide one weight's fetch"
 
 
 def _year(preset: Preset) -> float:
-    """When a chip was announced, otherwise the date of its figures, as a year with a fraction."""
+    """Year with fraction of a chip's announcement, otherwise of its figures."""
     date = str(preset.attributes.get("announced", preset.date))
     if not date:
         raise PresetError(f"{preset.name!r} has no date: give date= where it is defined, or the attribute 'announced'")
@@ -86,24 +86,24 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C36",
     _hardware_generations,
-    title="Arithmetic and bandwidth grow together, memory lags behind",
+    title="Peak compute, bandwidth and memory by chip, 16-bit formats",
     subject="Peak compute, bandwidth and memory by chip",
     paragraph=(
-        "From the first of these chips to the last the best peak in a 16-bit format grew {peak_flops_growth}-fold, "
-        "the best bandwidth {hbm_bandwidth_growth}-fold, the largest memory {hbm_capacity_growth}-fold. The balance "
-        "of arithmetic and bandwidth has no such trend: it stands between {least_balance_tokens} and "
+        "From the first of these chips to the last the best peak in a 16-bit format grew {peak_flops_growth}-fold. "
+        "The best bandwidth grew {hbm_bandwidth_growth}-fold, and the largest memory {hbm_capacity_growth}-fold. The "
+        "balance of compute and bandwidth has no such trend. It ranges from {least_balance_tokens} to "
         "{most_balance_tokens} tokens, around the lecture's {claimed_balance_tokens}."
     ),
     inputs=("weight_format",),
     size=(7.2, 5.6),
 )
 def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
-    """Arithmetic, bandwidth, memory and balance of chips over the years in which they were announced.
+    """Compute, bandwidth, memory and balance of chips by year of announcement.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into four panels; a figure of its own otherwise.
+        Divided into four panels; a new figure by default.
     **inputs
         `hardware` (names or presets; each has the attribute ``announced`` or a date), `weight_format` (bf16 unless
         given) and `compute_format`, efficiencies. A chip that lacks the format works at its bf16 peak.

@@ -1,4 +1,4 @@
-"""Chapter 1: chips, and how their arithmetic balances their memory."""
+"""Chapter 1: chips, and the balance of their compute and memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["machine_balance", "roofline"]
 
 
 def _by_chip(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Inputs of each chip of a call by its name; of what is listed like the chips, each has its own."""
+    """Split the inputs of a call by chip."""
     given = inputs.get("hardware")
     if given is None:
         return {"this chip": inputs}
@@ -68,24 +68,24 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C31",
     _roofline,
-    title="Below its ridge point a chip waits for memory",
+    title="Attainable compute by arithmetic intensity, six chips, 16-bit",
     subject="Attainable compute by arithmetic intensity",
     paragraph=(
-        "What a chip computes is bounded by its memory where little is computed for each byte, and by its "
-        "arithmetic beyond the ridge point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit "
-        "formats, though their peaks differ far more. Decode at a small batch stands at the far left; batching "
-        "moves it to the right."
+        "At low arithmetic intensity, memory bounds the attainable compute of a chip. Beyond the ridge point, peak "
+        "compute bounds it. The ridge point is {least_ridge_point} to {most_ridge_point} for these chips in 16-bit "
+        "formats, though their peaks differ far more. Decode at a small batch is at the far left, and batching moves "
+        "it to the right."
     ),
     inputs=("compute_format",),
     size=(6.6, 4.3),
 )
 def roofline(ax: Axes, table: pd.DataFrame) -> None:
-    """Arithmetic that a chip can reach against the arithmetic done for each byte that it fetches.
+    """Attainable compute of a chip by arithmetic intensity.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `attainable_flops`; `arithmetic_intensity` is the axis. `hardware` (a name or a list), `compute_format` (bf16
         unless given) or `weight_format` (one for all, or a list with one for each), efficiencies; or `peak_flops` and
@@ -98,7 +98,7 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
     marks = table.attrs["marks"]
     chips = table.index.unique("hardware")
     ax.set(xscale="log", yscale="log")
-    ax.set(xlabel="arithmetic for each byte fetched (FLOP/B)", ylabel="arithmetic reached by a chip")
+    ax.set(xlabel="arithmetic intensity (FLOP/B)", ylabel="attainable compute of a chip")
     ends = []
     for chip, look in zip(chips, style.styles(len(chips)), strict=True):
         roof = table.loc[chip, "attainable_flops"]
@@ -135,7 +135,7 @@ _GENERATIONS = {
     "MI300X": "bf16",
 }
 
-# What is drawn of each, with the lecture's name for what it claims, and the unit.
+# Drawn quantities of each chip, with the lecture's claimed name and the unit.
 _CLAIMED = {"balance_tokens": ("balance_tokens", "token"), "hbm_drain_time": ("batch_interval", "s")}
 
 
@@ -160,23 +160,23 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C32",
     _machine_balance,
-    title="A balance near 300 and a drain near 20 ms hold to a factor of two",
+    title="Machine balance and drain time by chip, 13 chips",
     subject="Machine balance and drain time by chip",
     paragraph=(
-        "The lecture leans on two constants of hardware: {claimed_balance_tokens} tokens hide the fetch of one "
-        "weight, and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs "
-        "from {least_balance_tokens} to {most_balance_tokens}, the second from {least_hbm_drain_time} to "
+        "The lecture relies on two constants of hardware. {claimed_balance_tokens} tokens hide the read of one "
+        "weight, and a chip reads its whole memory in {claimed_hbm_drain_time}. For these chips the first runs from "
+        "{least_balance_tokens} to {most_balance_tokens}, the second from {least_hbm_drain_time} to "
         "{most_hbm_drain_time}."
     ),
     size=(7.2, 4.4),
 )
 def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
-    """Balance of arithmetic and memory, and the time to read the whole memory, chip by chip.
+    """Balance of compute and memory, and drain time, by chip.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into two panels; a figure of its own otherwise.
+        Divided into two panels; a new figure by default.
     **inputs
         `hardware` (a name or a list) and `weight_format`: one for all (bf16 unless given), or a list with one for each.
 

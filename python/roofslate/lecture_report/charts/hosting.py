@@ -74,12 +74,12 @@ def _rent_own_or_call(
 @chart(
     "C52",
     _rent_own_or_call,
-    title="Own hardware pays once it is busy",
+    title="Cost per token by monthly demand, rented, owned and API",
     subject="Cost per token by monthly demand",
     paragraph=(
-        "An API charges {blended_price} for a token, however few are asked for. A replica of rented chips costs the "
-        "same whether it is busy or not, and undercuts the list above {rent_break_even_demand:2} tokens a month. One "
-        "of owned chips, at {own_chip_price} a chip, does above {own_break_even_demand:2}. A full replica serves "
+        "An API charges {blended_price} for a token, at any demand. A replica of rented chips costs the same, busy or "
+        "idle, and is cheaper than the list price above {rent_break_even_demand:2} tokens a month. One of owned "
+        "chips, at {own_chip_price} a chip, is cheaper above {own_break_even_demand:2}. A full replica serves "
         "{replica_monthly_tokens:2}."
     ),
     inputs=("concurrency", "input_tokens", "prefix_hit_rate", "output_tokens"),

@@ -1,4 +1,4 @@
-"""Chapter 5: what a model costs from pretraining to its end, over its size and the tokens that it sees."""
+"""Chapter 5: lifetime cost of a model by size and pretraining tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["lifetime_surface"]
 # The lecture's machine and rent; a share of the peak that pretraining reaches.
 _MACHINE: dict[str, dict[str, Any]] = {"hardware": {"peak_flops": 4.5e15}, "prices": {"chip_price": "2 USD/h"}}
 _UTILIZATION = 0.4
-_SIZES, _TOKENS = (1 / 5, 5.6), (1 / 4, 4.0)  # of the picture, over the model's and over those of its lines
+_SIZES, _TOKENS = (1 / 5, 5.6), (1 / 4, 4.0)  # of the picture, relative to the model's and to its lines'
 _POINTS = 97
 _SURFACES = ["lifetime_cost", "pretraining_loss"]
 _LINES = ["balanced_pretraining_tokens", "optimal_pretraining_tokens", "compute_optimal_tokens"]
@@ -30,7 +30,7 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
     import numpy as np
 
     if "rl_tokens" in inputs:
-        raise IneffectiveInput("lifetime_surface: 'rl_tokens' has no place here, a loss law knows pretraining alone")
+        raise IneffectiveInput("lifetime_surface: 'rl_tokens' has no effect, a loss law covers only pretraining")
     law = find_preset("loss_law", loss_law)
     inputs = filled(trained(inputs, rounded=True), {**_MACHINE, "": {"training_utilization": _UTILIZATION}})
     inputs |= {"loss_law": law, "rl_tokens": 0}
@@ -53,15 +53,16 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
 @chart(
     "C37",
     _lifetime_surface,
-    title="The cheapest way to a loss lies beyond Chinchilla",
-    subject="Lifetime cost by model size and pretraining tokens",
+    title="Lifetime cost by size and pretraining tokens, 200T served tokens",
+    subject="Lifetime cost by size and pretraining tokens",
     paragraph=(
-        "What pretraining and serving {inference_tokens:2} tokens cost together, for every size and every number of "
-        "pretraining tokens; reinforcement learning is left out. Along the black line the loss is the same by the law "
-        "of Hoffmann et al. Where training alone counts it would take {training_optimal_parameters} weights for it. "
-        "The least cost is {lifetime_cost:3}, at {active_parameters:3} weights and {optimal_pretraining_tokens:4} "
-        "tokens, {overtraining_ratio:2} times the 20 a weight: near the line on which pretraining costs what serving "
-        "does, and a share of {optimal_lifetime_saving:2} less than the larger model costs."
+        "The map shows the cost of pretraining and serving {inference_tokens:2} tokens together, for every size and "
+        "every number of pretraining tokens. It excludes reinforcement learning. Along the black line the loss is the "
+        "same by the law of Hoffmann et al. The compute-optimal model on it has {training_optimal_parameters} "
+        "weights. The least cost is {lifetime_cost:3}, at {active_parameters:3} weights and "
+        "{optimal_pretraining_tokens:4} tokens, {overtraining_ratio:2} times the 20 a weight. It is near the line of "
+        "equal pretraining and serving cost, and saves a share of {optimal_lifetime_saving:2} of the larger model's "
+        "cost."
     ),
     inputs=(
         "loss_law",
@@ -76,12 +77,12 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
     size=(7.4, 4.6),
 )
 def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
-    """Cost of training and serving over size and tokens, with equal costs, equal loss and the optimum of a loss law.
+    """Cost of training and serving by size and tokens, with the optimum of a loss law.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     loss_law : str or Preset
         One of `rs.loss_laws`.
     **inputs
@@ -122,7 +123,7 @@ def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
     replaced = (marks["training_optimal_parameters"], marks["least_training_tokens"])
     ax.plot(*at, "o", color=style.RED, markersize=8, label="optimum", zorder=4)
     ax.plot(*replaced, "s", color=style.NOTE, markersize=7, label="replaced", zorder=4)
-    for level in levels:  # along the bottom, where no line runs
+    for level in levels:  # along the bottom, away from the lines
         if cost[4].min() < level < cost[4].max():
             x = float(np.interp(level, cost[4], sizes))
             ax.text(x, tokens[4], style.text_of(level, "USD"), ha="center", va="center", fontsize=8, color=style.INK)
@@ -134,7 +135,7 @@ def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
     ax.annotate("one loss", (top, tokens[-6]), xytext=(6, 0), ha="left", va="center", **words)
     dearer = 1 / (1 - marks["optimal_lifetime_saving"]) - 1
     what = f"{style.counted(replaced[0], 'parameter')}, {style.counted(replaced[1], 'token')}"
-    remark = f"{what}:\nthe same loss,\n{100 * dearer:.0f} % dearer"
+    remark = f"{what}:\nthe same loss,\n{100 * dearer:.0f}% more expensive"
     ax.annotate(remark, replaced, xytext=(14, -27), ha="center", va="top", **words)
     style.label_ends(ax, ends)
     steps = [x for x in LogLocator(subs=(1, 2, 5)).tick_values(sizes[0], sizes[-1]) if sizes[0] <= x <= sizes[-1]]

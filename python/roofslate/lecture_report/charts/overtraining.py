@@ -1,4 +1,4 @@
-"""Chapter 5: how many tokens a model should see, and which guesses that number hangs on."""
+"""Chapter 5: pretraining tokens of a model, and their sensitivity to guesses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["overtraining", "overtraining_tornado"]
 
-_RUMOUR = 150e12  # of tokens that a model was pretrained on; "not well cited", says the lecture
+_RUMOR = 150e12  # of tokens that a model was pretrained on; "not well cited", says the lecture
 
 
 def _overtraining(
@@ -45,7 +45,7 @@ def _overtraining(
     scenarios = [_scenario(name, inputs) for name in names]
     if tokens == [None]:
         if completed(inputs):
-            rows["the rumour"] = {**scenarios[0], "pretraining_tokens": _RUMOUR}
+            rows["the rumor"] = {**scenarios[0], "pretraining_tokens": _RUMOR}
             rows["the estimate, rounded"] = {**scenarios[0], "pretraining_tokens": ROUNDED}
             rows["the estimate, not rounded"] = scenarios[0]
         else:  # a row for each, the tokens its own
@@ -85,7 +85,7 @@ def _overtraining(
 
 
 def _scenario(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Inputs of a row: tokens that a model is known to have seen are what it is drawn with, and nothing of traffic."""
+    """Inputs of a row: known tokens replace the traffic."""
     if model is None:
         return trained(inputs)
     known = "pretraining_tokens" in find_preset("model", model).values
@@ -95,13 +95,13 @@ def _scenario(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 @chart(
     "C19",
     _overtraining,
-    title="A hundred times Chinchilla's tokens",
-    subject="Pretraining tokens relative to compute-optimal tokens",
+    title="Pretraining relative to optimal tokens, 100B weights",
+    subject="Pretraining relative to optimal tokens",
     paragraph=(
-        "Where training alone counts, {optimal_tokens_per_parameter:2} for each active weight are best: "
-        "{chinchilla_tokens} for the lecture's model. What it serves makes {tokens_2} worth while, {ratio_2} times as "
-        "many; the lecture rounds to {tokens_1} and says {ratio_1}. A rumour of {tokens_0}, which it calls not well "
-        "cited, would be {ratio_0} times."
+        "For training only, {optimal_tokens_per_parameter:2} for each active weight are best, {chinchilla_tokens} for "
+        "the lecture's model. Its served tokens justify {tokens_2}, {ratio_2} times as many. The lecture rounds to "
+        "{tokens_1} and says {ratio_1}. A rumor of {tokens_0}, in the lecture's words not well cited, would be "
+        "{ratio_0} times."
     ),
     inputs=(
         "active_parameters",
@@ -113,19 +113,19 @@ def _scenario(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     size=(6.8, 3.2),
 )
 def overtraining(ax: Axes, table: pd.DataFrame) -> None:
-    """Tokens of pretraining against those where training alone counts, each with the ratio of the two.
+    """Pretraining tokens relative to compute-optimal tokens, by model.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     model : str or list of str, optional
         The lecture's otherwise.
     pretraining_tokens : float, str or list, optional
         Of each model; otherwise those that are published, or that cost as much as serving, which needs
-        `inference_tokens` or traffic. Of the lecture's model also the lecture's rumour and its rounded number.
+        `inference_tokens` or traffic. Of the lecture's model also the lecture's rumor and its rounded number.
     loss_law : str, Preset or a list of them, optional
-        Of `rs.loss_laws`: adds what each of them calls best, for the lecture's 200T served tokens unless
+        Of `rs.loss_laws`: adds the optimum of each, for the lecture's 200T served tokens unless
         `inference_tokens` are given.
     **inputs
         Of `overtraining_ratio`.
@@ -192,7 +192,7 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
     style.scale_ticks(ax.xaxis, "token")
 
 
-# What is thought possible, by those who look from outside.
+# Plausible ranges for an outsider.
 _RANGES: dict[str, tuple[Any, Any]] = {
     "model_token_rate": ("10 Mtok/s", "500 Mtok/s"),
     "model_lifetime": ("30 d", "365 d"),
@@ -234,14 +234,14 @@ def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C34",
     _overtraining_tornado,
-    title="The hundredfold hangs on how much a model is used",
+    title="Overtraining ratio by input, 100B weights",
     subject="Overtraining ratio by input",
     paragraph=(
         "Each bar moves one input of the over-training and leaves the others at the lecture's numbers, which give "
-        "{overtraining_ratio} when nothing is rounded. How many tokens a model serves in a second, which hardly "
-        "anyone outside knows, moves the result from {model_token_rate_low} to {model_token_rate_high}; how long it "
-        "serves, from {model_lifetime_low} to {model_lifetime_high}. The inefficiency of decoding, the subject of so "
-        "many words, moves it from {decode_inefficiency_low} to {decode_inefficiency_high} only."
+        "{overtraining_ratio} without rounding. Few outsiders know how many tokens a model serves in a second. This "
+        "input moves the result from {model_token_rate_low} to {model_token_rate_high}. The model's life moves it "
+        "from {model_lifetime_low} to {model_lifetime_high}. The inefficiency of decoding, the subject of so many "
+        "words, moves it from {decode_inefficiency_low} to {decode_inefficiency_high} only."
     ),
     chapter=5,
     size=(7.2, 3.9),
@@ -252,7 +252,7 @@ def overtraining_tornado(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `overtraining_ratio`. One value fixes an input and takes its bar away; a tuple ``(low, high)`` is its range
         and gives it a bar.
@@ -263,7 +263,7 @@ def overtraining_tornado(ax: Axes, table: pd.DataFrame) -> None:
     """
     base = table.attrs["marks"]["overtraining_ratio"]
     renamed = table.rename(columns={"ratio_at_low": "at_low", "ratio_at_high": "at_high"})
-    draw_bars(ax, renamed, base, "1", "pretraining tokens over Chinchilla's", lambda x: f"{_ratio(x)} ×")
+    draw_bars(ax, renamed, base, "1", "pretraining tokens relative to Chinchilla's", lambda x: f"{_ratio(x)} ×")
 
 
 def _ratio(x: float) -> str:

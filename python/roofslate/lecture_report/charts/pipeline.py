@@ -1,4 +1,4 @@
-"""Chapter 3: layers divided over racks, and which rack works on what at which time."""
+"""Chapter 3: layers divided among racks, and timetables of the racks."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B0B0B0", "hatch": 
 
 
 def paced(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Complete inputs by four racks of 5 ms each; the pace may also follow from a model and chips."""
+    """Complete inputs by four racks of 5 ms each, or by the pace of a model on chips."""
     pace = {} if {"stage_time", "pass_time"} & set(inputs) else {"stage_time": "5 ms"}
     return filled(inputs, {"": {**pace, "pipeline_stages": 4}})
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"
 
 
 def _rows(ax: Axes, count: int, points: float, *, bottom: float, gap: float) -> list[Axes]:
-    """Divide axes into panels, one above the other; margins are in lines of letters."""
+    """Divide axes into panels, one above the other, with margins in lines of letters."""
     ax.set_axis_off()
     point = ax.figure.dpi / 72 / style.pixels(ax)[1]
     line = 1.25 * points * point
-    height = (1 - 11 * point - line * (bottom + gap * count)) / count  # the points are those of ticks and their padding
+    height = (1 - 11 * point - line * (bottom + gap * count)) / count  # the points hold ticks and their padding
     step = height + gap * line
     panels = [ax.inset_axes((0.1, 1 - (k + 1) * step, 0.9, height)) for k in range(count)]
     for panel in panels:
@@ -106,7 +106,7 @@ def _pipeline_inference(**inputs: Any) -> pd.DataFrame:
         marks[name] = number(name, **pace, hop_latency=hop_latency)
     marks["hops_latency"] = number("pipeline_latency", **pace, hop_latency=hop_latency)
     marks["hops_utilization"] = number("pipeline_utilization_with_hops", **inputs, hop_latency=hop_latency)
-    # what is drawn: fewer stages and shorter hops where there are many or long ones
+    # draw fewer stages and shorter hops of many or long ones
     shown = min(stages, _MOST_STAGES)
     pace = {"pipeline_stages": shown, "stage_time": marks["stage_time"]}
     hop = min(marks["hop_latency"], _MOST_HOP * marks["stage_time"])
@@ -133,14 +133,14 @@ def _pipeline_inference(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C12",
     _pipeline_inference,
-    title="Decoding leaves no bubble, once there is a batch for each rack",
+    title="Timetable of decoding through a pipeline, four racks",
     subject="Timetable of decoding through a pipeline",
     paragraph=(
         "Each of {pipeline_stages} racks holds a part of the layers, works on a batch for {stage_time} and hands it "
         "on. With one batch in flight a rack works for {lone_utilization} of the time. With {filled_microbatches} all "
-        "racks always work: when the last batch is in, the first one is back for its next token. Nothing is faster "
-        "for that, a token still takes {pipeline_latency}. And where it takes {hop_latency} from rack to rack, only "
-        "{full_pipeline_microbatches} batches keep all racks busy, with {hop_cache_growth} times the caches."
+        "racks always work. When the last batch is in, the first one is back for its next token. A token is no faster "
+        "and still takes {pipeline_latency}. If the way from rack to rack takes {hop_latency}, only "
+        "{full_pipeline_microbatches} batches keep all racks busy, with {hop_cache_growth} times the KV cache."
     ),
     inputs=(
         "hop_latency",
@@ -151,7 +151,7 @@ def _pipeline_inference(**inputs: Any) -> pd.DataFrame:
     size=(7.2, 6.0),
 )
 def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
-    """Timetable of decoding on racks in a row: one batch in flight, as many as racks, and as many as hops ask for.
+    """Timetable of decoding on racks in a row, for three numbers of batches in flight.
 
     Batches bear their numbers, the first one is dark, and idle time is hatched. Many racks are drawn in part, long hops
     shorter.
@@ -159,7 +159,7 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Divided into three panels; a figure of its own otherwise.
+        Divided into three panels; a new figure by default.
     **inputs
         `pipeline_stages`, `microbatches` in flight (of the second panel), `stage_time`, or what it follows from, and
         `hop_latency` (of the third panel; without it there are two).
@@ -210,12 +210,12 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _only(drawn: list[str]) -> str:
-    """What of many things is drawn, for the end of a label."""
+    """Write the drawn share of many things, for the end of a label."""
     return f"; drawn are {' and '.join(drawn)}" if drawn else ""
 
 
 def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
-    """Arrows along the way of the first batch: from rack to rack where that takes time, and back for its next token."""
+    """Draw the way of the first batch from rack to rack, and back for its next token."""
     way = first.sort_values("start")[["stage", "start", "end"]].to_numpy()
     for (stage, _, out), (to, start, _) in itertools.pairwise(way):
         if start >= end:
@@ -245,12 +245,12 @@ def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C13",
     _pipeline_latency,
-    title="Racks in a row make a token no faster",
+    title="Time per token through a pipeline, four racks and one",
     subject="Time per token through a pipeline",
     paragraph=(
-        "Slide the boxes of one token down onto one row: {pipeline_stages} racks that each work for {stage_time} take "
+        "Slide the boxes of one token down onto one row. {pipeline_stages} racks that each work for {stage_time} take "
         "{pipeline_latency}, and one rack with all the layers takes {one_rack_latency}. Racks in a row share the "
-        "weights, not the work on a token. What they add are hops."
+        "weights, not the work on a token. Hops add to the time."
     ),
     inputs=(
         "hop_latency",
@@ -261,12 +261,12 @@ def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
     size=(6.4, 3.9),
 )
 def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
-    """A token through racks in a row, its boxes slid down onto the row of one rack that has all layers.
+    """Time of a token through racks in a row, and through one rack with all layers.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         `pipeline_stages`, `stage_time` or what it follows from, `hop_latency` (0 unless given).
 
@@ -339,7 +339,7 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     share = number("weight_gradient_share", **{**inputs, "backward_forward_ratio": ratio})
     panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in orders)]
     panels = list(dict.fromkeys(panels))
-    # of many, a smaller case of the same kind is drawn, and the true numbers are told
+    # draw a smaller case of many, and write the true numbers
     shown, drawn = min(stages, _MOST_STAGES), min(batches, _MOST_BATCHES)
     marks: dict[str, float] = {"pipeline_stages": stages, "microbatches": batches}
     tables = []
@@ -367,15 +367,15 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
 @chart(
     "C14",
     _training_bubble,
-    title="A training step fills the pipeline and drains it again",
+    title="Timetable of a training step by pipeline schedule, four racks",
     subject="Timetable of a training step by pipeline schedule",
     paragraph=(
-        "No update of the weights before the last backward pass, and no next step before the update: so each step "
-        "fills the pipeline and drains it. With {microbatches} micro-batches on {pipeline_stages} racks the step as "
-        "the lecture draws it has {step_0} slots, and a rack idles for {bubble_0} of them, or {overhead_0} of its time "
-        "at work. Backward passes take twice as long as forward passes: that makes {step_1}, and the same share. "
-        "Taking turns, forward and backward, saves memory but no time. What helps is to put off the gradients of "
-        "weights, which nobody waits for, until there is nothing else to do: {bubble_3}."
+        "Weights are not updated before the last backward pass, and the next step does not start before the update. "
+        "So each step fills the pipeline and drains it. With {microbatches} micro-batches on {pipeline_stages} racks "
+        "the step as drawn in the lecture has {step_0} slots. A rack idles for {bubble_0} of them, or {overhead_0} of "
+        "its time at work. Backward passes take twice as long as forward passes, which makes {step_1}, and the same "
+        "share. Alternating forward and backward passes saves memory but no time. No rack waits for the gradients of "
+        "weights. Postponing them to idle times leaves {bubble_3}."
     ),
     inputs=(
         "pipeline_stages",
@@ -385,15 +385,15 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     size=(7.2, 7.4),
 )
 def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
-    """Timetables of a training step on racks in a row: forwards, backwards, and the time in which a rack idles.
+    """Timetables of a training step on racks in a row, with the idle time of a rack.
 
-    First all forwards before all backwards, these drawn as wide as the lecture does, then as long as they take; then
-    orders of the work that idle less or hold less. Many racks and micro-batches are drawn in part.
+    The first timetable has all forwards before all backwards, both equally wide as in the lecture, then at their true
+    length. The next ones are schedules that idle less or hold less. Many racks and micro-batches are drawn in part.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into panels, one above the other; a figure of its own otherwise.
+        Divided into panels, one above the other; a new figure by default.
     **inputs
         `pipeline_stages`, `microbatches`, `backward_forward_ratio` (2 by arithmetic), `weight_gradient_share`, and
         `pipeline_schedule`, one or a list: the orders of the last panels.

@@ -1,4 +1,4 @@
-"""Chapter 1, left out: whether prompts are better read on chips of their own."""
+"""Chapter 1, beyond the lecture: separate pools for prefill and decode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["together_or_apart"]
 _LOADS = 160  # rates that are tried, up to the load at which queues have no end; half of them near none
 _LEVELS = (0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.6, 2.5, 5.0, 10.0)
 _POLICIES = {"first": 8192.0, "chunked": 2048.0}  # step_token_budget of each
-_MOST = 1e3  # of a ratio: where together cannot keep the promise at all
+_MOST = 1e3  # of a ratio, if shared chips cannot keep the promise
 _WAITS = {"prefill_wait_probability": "prompts_ahead_share", "prefill_wait_time": "prompts_ahead_time"}
 _LATE, _SLOW = "time_to_first_token_quantile", "time_per_output_token_quantile"
 
@@ -35,7 +35,7 @@ def _along(values: Any) -> Any:
 
 
 def _reached(rates: Array, latencies: Array, promises: Array) -> Array:
-    """The most rate whose latency keeps each promise: rates, latencies (prompt, load), promises (prompt, promise)."""
+    """Highest rate whose latency keeps each promise."""
     import numpy as np
 
     # The last rate that keeps it, not the first that breaks it: near no load at all percentiles are not reliable.
@@ -153,7 +153,7 @@ def _together_or_apart(
     index = pd.MultiIndex.from_product([lengths, factors], names=["input_tokens", "promise"])
     table = pd.DataFrame({"together": together.ravel(), "apart": apart.ravel(), "ratio": ratio.ravel()}, index=index)
     table.attrs["marks"] = {
-        "alone": alone,
+        "unloaded": alone,
         "answer": answer,
         "tight": _at(table, 8000, 1.3),
         "loose": _at(table, 8000, 4.0),
@@ -162,7 +162,7 @@ def _together_or_apart(
         **dict.fromkeys(("promise", "ratio", "tight", "loose"), "1"),
         **dict.fromkeys(("together", "apart"), "sequence/s"),
         **dict.fromkeys(("input_tokens", "answer"), "token/sequence"),
-        "alone": "s*sequence/token",
+        "unloaded": "s*sequence/token",
     }
     return table
 
@@ -180,13 +180,13 @@ def _at(table: pd.DataFrame, tokens: float, promise: float) -> float:
 @chart(
     "C38",
     _together_or_apart,
-    title="Prompts apart pay where the promise is tight",
-    subject="Rate of pools apart relative to together",
+    title="Request rate of separate relative to shared pools, p99 promises",
+    subject="Request rate of separate relative to shared pools",
     paragraph=(
-        "Prompts hold up whoever decodes on the same chips. Where a service promises a time per token of 1.3 times "
-        "that of an answer alone, {alone}, prompts of 8,000 tokens that are read on chips of their own let the same "
-        "chips serve {tight} times the requests. At a promise of 4 times it is {loose}: two pools cannot lend each "
-        "other time."
+        "On shared chips, prompts delay every decoding request. Take a promised time per token of 1.3 times the time "
+        "without prompts, {unloaded}. With prompts of 8,000 tokens on separate chips, the same chips then serve "
+        "{tight} times the requests. At a promise of 4 times the factor is {loose}, because two pools cannot lend "
+        "each other time."
     ),
     inputs=(
         "token_time",
@@ -204,7 +204,7 @@ def _at(table: pd.DataFrame, tokens: float, promise: float) -> float:
     size=(6.4, 4.2),
 )
 def together_or_apart(ax: Axes, table: pd.DataFrame) -> None:
-    """Where prefill and decode apart serve more requests a chip than together, by promise and length of prompts.
+    """Request rate of separate prefill and decode pools relative to shared chips.
 
     A step with B sequences takes ``decode_step_base + decode_step_slope * B``, a prompt token `token_time`, on every
     chip alike. Together is the better of prompts first and chunks of 2,048; percentiles keep both promises.
@@ -212,11 +212,11 @@ def together_or_apart(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     prompts : tuple of float
         The shortest and the longest prompt, in tokens.
     promises : tuple of float
-        The tightest and the loosest promise of the time per token, as multiples of that of an answer alone.
+        The tightest and the loosest promise of the time per token, as multiples of the time without prompts.
     token_time : float
         Seconds that a prompt token takes.
     prompt_times, further_time : float
@@ -236,7 +236,7 @@ def together_or_apart(ax: Axes, table: pd.DataFrame) -> None:
     lengths, factors = (cells[dim].to_numpy() for dim in cells.dims)
     ratio = cells.to_numpy()
     ax.set(xscale="log", yscale="log", xlim=(factors[0], factors[-1]), ylim=(lengths[0], lengths[-1]))
-    ax.set(xlabel="promised p99 of the time per token, relative to an answer alone", ylabel="prompt (tokens)")
+    ax.set(xlabel="promised p99 of the time per token, relative to no prompts", ylabel="prompt (tokens)")
     levels = np.array(_LEVELS)
     norm = BoundaryNorm([1e-9, *levels, _MOST], 256)
     ax.contourf(factors, lengths, np.clip(ratio, 1e-6, _MOST), [1e-9, *levels, _MOST], norm=norm, cmap="PuOr_r")

@@ -1,4 +1,4 @@
-"""Chapter 6: what price lists give away."""
+"""Chapter 6: implications of price lists."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LISTS = (
     *("DeepSeek-V4 Pro until 2026-08-16", "DeepSeek-V4 Pro"),
 )
 
-# What the lecture supposes behind its prices: one cache for all layers, eight heads of 128, a byte each.
-_SHARED = ("one cache, 8 heads", {"layers": 1, "kv_heads": 8, "head_size": 128, "kv_format": "fp8"})
+# The lecture supposes one KV cache for all layers, eight heads of 128, a byte each.
+_SHARED = ("one KV cache, 8 heads", {"layers": 1, "kv_heads": 8, "head_size": 128, "kv_format": "fp8"})
 _STEP, _HOLD, _PUBLISHED = "#0072B2", style.RED, "#7A4A12"
 _HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": style.INK, "markeredgewidth": 1.1}
 _SUPPOSED: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _PUBLISHED, "markeredgewidth": 1.3}
 _PLACES = ((0.24, 0.41), (0.68, 0.13), (0.85, 0.15))  # left and width of the panels, in shares
 _ENDS = ("least", "middle", "most")
 
-# What is drawn of each list, as an interval: its column, and the unit.
+# Drawn intervals of each list, column and unit.
 _INTERVALS = {
     "step_kv_bytes": "byte/token",  # from the step of answers beyond the threshold
     "kept_kv_bytes": "byte/token",  # from the price of keeping a token, in HBM
@@ -65,7 +65,7 @@ def _named(given: Any, known: Any, what: str, example: str) -> list[Preset]:
 
 
 def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Run one price list backwards; what it is silent about stays NaN."""
+    """Run one price list backwards, NaN for missing items."""
     inference = infer(prices, **inputs)
     note(inputs)
     record({a.name: a.nominal for a in inference.each_assumption if a.low == a.nominal == a.high})
@@ -127,13 +127,13 @@ def _price_map(*, lists: Any = None, architectures: Any = _ARCHITECTURES, **inpu
 
 
 def _size_behind(prices: Preset, inputs: dict[str, Any]) -> float:
-    """Active weights that all lists are read with."""
+    """Active weights assumed behind all lists."""
     assumed = infer(prices, **inputs).assumptions
     return float(str(assumed.loc["active_parameters", "nominal"]))
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep one row, the newest, of lists of a vendor that tell the same; `alike` counts the others."""
+    """Keep the newest of equal lists of a vendor; `alike` counts the others."""
     compared = [name for name in table.columns if name != "alike"]
     groups: dict[Any, list[tuple[str, str]]] = {}
     labels: list[Any] = table.index.to_list()
@@ -149,18 +149,18 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
 @chart(
     "C35",
     _price_map,
-    title="What price lists give away, and what could be behind it",
+    title="KV cache per token inferred from price lists, 100B weights",
     subject="KV cache per token inferred from price lists",
     paragraph=(
-        "Each list is run backwards, for {active_parameters} active weights, with room for what nobody publishes: how "
-        "items are marked up, how contexts are spread. Of the middles of the intervals, the step of answers beyond the "
-        "threshold tells {least_step_kv_bytes} to {most_step_kv_bytes}, where a list has one; the price of keeping a "
-        "token in HBM, marked up like a prompt, {least_kept_kv_bytes} to {most_kept_kv_bytes}. These two readings "
-        "share no price but that of prompts, and most intervals overlap, whatever the size of the model. The lecture's "
-        "own reading, a kink at the threshold (hollow), {kv_bytes_from_kink}, is excluded by answers that cost "
-        "{least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times a prompt. Published models keep "
-        "{least_published} to {most_published}; the one cache for all layers that the lecture supposes, "
-        "{supposed_kv_bytes}."
+        "Each list is run backwards, for {active_parameters} active weights, with ranges for unpublished numbers, the "
+        "markups of items and the spread of contexts. The following numbers are the middles of the intervals. The "
+        "step of answers beyond the threshold gives {least_step_kv_bytes} to {most_step_kv_bytes}, if a list has one. "
+        "The price of keeping a token in HBM, marked up like a prompt, gives {least_kept_kv_bytes} to "
+        "{most_kept_kv_bytes}. These two readings share only the price of prompts. Most intervals overlap, at any "
+        "size of the model. The lecture's own reading, a kink at the threshold (hollow), is {kv_bytes_from_kink}. "
+        "Answers that cost {least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times a prompt exclude it. "
+        "Published models keep {least_published} to {most_published}. The lecture supposes one KV cache for all "
+        "layers, {supposed_kv_bytes}."
     ),
     inputs=(
         "active_parameters",
@@ -178,14 +178,14 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     size=(7.4, 6.6),
 )
 def price_map(ax: Axes, table: pd.DataFrame) -> None:
-    """Cache of a token, price ratio and price of holding that each list implies, beside published architectures.
+    """KV cache per token, price ratio and price of holding, by price list.
 
-    Lists of one vendor that tell the same share a row, unless they are asked for by name.
+    Equal lists of one vendor share a row, unless they are requested by name.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into three panels; a figure of its own otherwise.
+        Divided into three panels; a new figure by default.
     lists : str or list of str, optional
         Names in `rs.api_prices`; otherwise the lecture's list and thirty of four vendors.
     architectures : str or list of str
@@ -210,7 +210,7 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     heading: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": size, "weight": "bold", "color": style.INK}
     left.text(-0.02, len(lists) + 0.55, "architectures", transform=left.get_yaxis_transform(), **heading)
     _stems(ratio, lists, "decode_cost_ratio", "s", size, "1")
-    ratio.set_xlabel("an answer's cost\nover a prompt's", fontsize=size)
+    ratio.set_xlabel("answer cost relative\nto prompt cost", fontsize=size)
     _stems(hold, lists, "hold_price", "D", size, "USD/token/s")
     hold.set_xlabel("million tokens\nkept for an hour", fontsize=size)
     for panel in (left, ratio, hold):
@@ -274,13 +274,13 @@ def _cache_panel(panel: Axes, lists: pd.DataFrame, shapes: pd.DataFrame, lines: 
     for y, x in zip(lines[count:], published, strict=True):
         text = style.text_of(x, "byte/token").removesuffix("/tok")
         panel.annotate(text, (x, y), xytext=(6, 0), color=style.INK, **note)
-    panel.set_xlabel("cache of a token", fontsize=size)
+    panel.set_xlabel("KV cache of a token", fontsize=size)
     style.scale_ticks(panel.xaxis, "byte")
     panel.axhline(count + 0.1, color="#CCCCCC", linewidth=0.8)
 
 
 def _span(low: float, high: float, unit: str) -> str:
-    """An interval on which all readings agree; a list that lacks one of them has none."""
+    """An interval on which all readings agree, none if one is missing."""
     if not math.isfinite(low):
         return ""
     ends = [style.text_of(x, unit, 2).removesuffix("/tok").removesuffix("/Mtok/h") for x in (low, high)]
@@ -288,7 +288,7 @@ def _span(low: float, high: float, unit: str) -> str:
 
 
 def _stems(panel: Axes, lists: pd.DataFrame, name: str, marker: str, size: float, unit: str) -> None:
-    """Intervals with a marker in the middle and its number; a row without a number stays empty."""
+    """Draw intervals with a marker in the middle and its number."""
     middle, most = lists[f"middle_{name}"], lists[f"most_{name}"]
     panel.set_xlim(0, 1.55 * most.max() if most.notna().any() else 1)
     color = _STEP if marker == "s" else _HOLD
@@ -316,7 +316,7 @@ def _whole_ticks(panel: Axes, unit: str) -> None:
 
 
 def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
-    """Say in the empty corner what the markers mean."""
+    """Explain the markers in the empty corner."""
     from matplotlib.lines import Line2D
 
     weights = style.text_of(table.attrs["marks"]["active_parameters"], "parameter").replace("G", "B")
@@ -330,7 +330,7 @@ def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
         "supposed in the lecture": Line2D([], [], marker="s", **_SUPPOSED, **small),
     }
     place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.085), "frameon": False}
-    legend = ax.legend(list(entries.values()), list(entries), fontsize=size - 0.5, title="cache of a token", **place)
+    legend = ax.legend(list(entries.values()), list(entries), fontsize=size - 0.5, title="KV cache of a token", **place)
     legend.get_title().set(fontsize=size - 0.5, weight="bold")
     until = [name.partition(" until ")[2] for _, name in table.index if " until " in name]
     if until:

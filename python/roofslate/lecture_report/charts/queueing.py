@@ -1,4 +1,4 @@
-"""Chapter 1: when a pass departs, and who waits for a slot."""
+"""Chapter 1: departures of passes, and waits for a slot."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def _dispatch_vs_rate(
     subject="Mean time to a token by arrival rate",
     paragraph=(
         "By the clock a token takes {interval_time:3} on average at any rate that fits the {batch_slots:4} slots. A "
-        "pass that departs as soon as the one before is over takes {quiet_idle_time:3} while it is quiet, and only "
-        "under full load {busy_idle_time:3}. To wait for a threshold saves passes, not time: {quiet_threshold_time:3} "
-        "while few requests come."
+        "pass that departs as soon as the one before is done takes {quiet_idle_time:3} at a low rate, and only under "
+        "full load {busy_idle_time:3}. Waiting for a threshold saves passes, not time. It takes "
+        "{quiet_threshold_time:3} while few requests come."
     ),
     inputs=(
         "batch_interval",
@@ -180,7 +180,7 @@ def _waiting_vs_load(*, batch_slots: Any = _SLOTS, **inputs: Any) -> pd.DataFram
 @chart(
     "C48",
     _waiting_vs_load,
-    title="Waiting requests by load, for four numbers of slots",
+    title="Waiting requests by load, four numbers of slots",
     subject="Waiting requests by load",
     paragraph=(
         "A sequence keeps its slot for its whole answer. With {fewest_slots} slots, a share of {fewest_waiting:2} of "

@@ -1,4 +1,4 @@
-"""Chapter 2: a layer of experts and the rack that holds it, with the parts that its drawings are made of."""
+"""Chapter 2: drawings of a layer of experts and of its rack."""
 
 from __future__ import annotations
 
@@ -96,14 +96,13 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C6",
     _moe_layer,
-    title="A token visits few experts, and they are on other chips",
+    title="Experts of a layer by chip, eight experts on four chips",
     subject="Experts of a layer by chip",
     paragraph=(
-        "A router picks {experts_per_token} of {experts} experts for each token. The experts stand on "
-        "{expert_parallel} chips, {experts_per_chip:2} on each, so a copy of the token goes to each chosen one, "
-        "wherever it is, and a result comes back: {dispatch_bytes_per_layer} out and {combine_bytes_per_layer} back in "
-        "every layer. Results are summed and added to the token. Every chip sends to every other: an all-to-all "
-        "exchange."
+        "A router picks {experts_per_token} of {experts} experts for each token. The experts are spread across "
+        "{expert_parallel} chips, {experts_per_chip:2} on each. A copy of the token goes to each chosen expert on its "
+        "chip, and a result comes back. That is {dispatch_bytes_per_layer} out and {combine_bytes_per_layer} back in "
+        "every layer. Results are summed and added to the token. Every chip sends to every other, an all-to-all."
     ),
     inputs=(
         "dispatch_bytes_per_element",
@@ -117,14 +116,14 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
     size=(7.2, 4.6),
 )
 def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
-    """One layer of experts: router, experts on their chips, sum and residual, with the exchanges before and after.
+    """One layer of experts, with router, experts by chip, sum and residual.
 
     Many chips and experts are drawn in part.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         `experts`, `experts_per_token` and `expert_parallel` (the scale-up domain of `hardware` unless given) make the
         drawing; `hidden_size`, `dispatch_bytes_per_element` and `combine_bytes_per_element` (1 unless given) make the
@@ -245,7 +244,7 @@ def _layer_words(ax: Axes, marks: dict[str, float], drawn: int, at: tuple[float,
 
 
 def _expert_parts(ax: Axes, x: float, unit: float, rows: tuple[float, float], size: float) -> None:
-    """Name the parts of an expert beside one that stands alone."""
+    """Name the parts of an expert drawn separately."""
     _glyph(ax, x, 1.1 * unit, rows, _BUSY, "part")
     third = (rows[0] - rows[1]) / 3
     for k, word in enumerate(("up-projection", "nonlinearity", "down-projection")):
@@ -285,13 +284,14 @@ def _rack(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C7",
     _rack,
-    title="In a rack any chip is two hops from any other",
+    title="Links inside a rack, eight chips and four switches",
     subject="Links inside a rack",
     paragraph=(
-        "The chips of a rack stand on the outside, the switches in the middle, and a cable runs from each chip to each "
-        "switch: {rack_cables} cables in this drawing. So any chip reaches any other in {hops:1} hops, at "
-        "{scale_up_bandwidth}, and the exchange of a layer of experts finds what it needs. Network cards and the "
-        "switches of the data centre lead out of the rack: a second network, {link_bandwidth_ratio} times slower."
+        "The chips of a rack are on the outside and the switches in the middle. A cable runs from each chip to each "
+        "switch, {rack_cables} cables in this drawing. So any chip reaches any other in {hops:1} hops, at "
+        "{scale_up_bandwidth}. The all-to-all of a layer of experts needs exactly that. Network cards and the "
+        "switches of the data center lead out of the rack. They are a second network, {link_bandwidth_ratio} times "
+        "slower."
     ),
     inputs=(
         "scale_up_domain",
@@ -303,14 +303,14 @@ def _rack(**inputs: Any) -> pd.DataFrame:
     size=(7.2, 4.5),
 )
 def rack(ax: Axes, table: pd.DataFrame) -> None:
-    """A rack: chips outside, switches in the middle, a cable from each to each; and the slower network that leads out.
+    """A rack of chips and switches, with its cables and the scale-out network.
 
     Large racks are drawn in part.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         `scale_up_domain` chips, each with `cables_per_chip` cables, one to each switch; `scale_up_bandwidth` and
         `link_bandwidth_ratio`, or `hardware`.
@@ -373,7 +373,7 @@ def _chip(ax: Axes, at: float, rows: tuple[float, float], way: int, name: str, s
 
 
 def _cable(ax: Axes, chip: tuple[float, float], switch: tuple[float, float], on_path: bool, size: float) -> None:
-    """Draw a cable; those of the path that is shown are bold and counted."""
+    """Draw a cable, bold and counted if it is on the shown path."""
     ends = [chip[0], switch[0]], [chip[1], switch[1]]
     if not on_path:
         ax.plot(*ends, linestyle="-", color=INSIDE, linewidth=0.8, gid="cable", zorder=1.7)
@@ -389,10 +389,10 @@ def _second_network(ax: Axes, marks: dict[str, float], width: float, starts: lis
     x = width + 2.4
     for first, (y, end) in zip(starts, ((9.45, 5.85), (0.55, 4.15)), strict=False):
         ax.plot([first, x, x], [y, y, end], linewidth=1.6, gid="trunk", **CROSSING)
-    box(ax, (x - 1.3, 4.15), (2.6, 1.7), "data-centre switch", facecolor="#F6DFD0", edgecolor=OUTSIDE)
+    box(ax, (x - 1.3, 4.15), (2.6, 1.7), "data-center switch", facecolor="#F6DFD0", edgecolor=OUTSIDE)
     orange: dict[str, Any] = {"fontsize": size, "color": OUTSIDE}
     ax.text(
-        x, 5.0, "switch of the\ndata centre", ha="center", va="center", zorder=4, **{**orange, "fontsize": 0.9 * size}
+        x, 5.0, "switch of the\ndata center", ha="center", va="center", zorder=4, **{**orange, "fontsize": 0.9 * size}
     )
     slower = f"{style.text_of(marks['link_bandwidth_ratio'], '1')} {style.TIMES} slower"
     ax.text(x + 0.25, 7.4, slower, ha="left", va="center", weight="bold", **orange)
@@ -400,5 +400,5 @@ def _second_network(ax: Axes, marks: dict[str, float], width: float, starts: lis
     cables = style.text_of(marks["rack_cables"], "1", 5)
     inside = f"inside the rack: {cables} cables, {speed} from each chip to any other"
     ax.text(0, 10.15, inside, fontsize=size, color=INSIDE, va="center")
-    out = "out of the rack: network cards, then the switches of the data centre"
+    out = "out of the rack: network cards, then the switches of the data center"
     ax.text(0, -0.15, out, fontsize=size, color=OUTSIDE, va="center")

@@ -1,4 +1,4 @@
-"""Chapter 2: which limit of a rack binds, by the chips in it."""
+"""Chapter 2: binding limit of a rack by the chips in it."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def _rack_limits(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C53",
     _rack_limits,
-    title="Power and heat stop this rack before its cables do",
+    title="Limits of a rack by scale-up domain, 132 kW supply",
     subject="Limits of a rack by scale-up domain",
     paragraph=(
-        "Cables are one limit of a rack among four. Its supply feeds {power_limited_domain} chips, its cooling keeps "
-        "up with {cooling_limited_domain}, the floor bears {weight_limited_domain}, and there is room for the cables "
-        "of {cable_limited_domain}. The least of them, {largest_scale_up_domain} chips, is the largest scale-up "
-        "domain."
+        "Cables are one limit of a rack among four. Its supply feeds {power_limited_domain} chips, and its cooling "
+        "keeps up with {cooling_limited_domain}. The floor bears {weight_limited_domain}, and there is room for the "
+        "cables of {cable_limited_domain}. The least of them, {largest_scale_up_domain} chips, is the largest "
+        "scale-up domain."
     ),
     inputs=(*_OF_RACK, "rack_weight_limit", "cable_limit"),
     chapter=2,

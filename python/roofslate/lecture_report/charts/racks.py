@@ -1,4 +1,4 @@
-"""Chapter 2: how large a rack is, and what keeps it from being larger."""
+"""Chapter 2: size of a rack, and its limits."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
 @chart(
     "C9",
     _cable_density,
-    title="Twice the chips need twice the cables in the same rack",
+    title="Cables of a rack by scale-up domain, up to twice 72 chips",
     subject="Cables of a rack by scale-up domain",
     paragraph=(
         "Every chip brings its cables, and all of them run through the rack to the switches in its middle. "
-        "{scale_up_domain:2} chips with {cables_per_chip:2} each make {rack_cables:4} cables, "
-        "{doubled_scale_up_domain:3} chips make {doubled_rack_cables:4}: if today's rack is full, that is "
-        "{doubled_cable_density:2} times what connectors and bends leave room for. Power, cooling and weight "
-        "set limits of their own."
+        "{scale_up_domain:2} chips with {cables_per_chip:2} each make {rack_cables:4} cables, and "
+        "{doubled_scale_up_domain:3} chips make {doubled_rack_cables:4}. If a current rack is full, that is "
+        "{doubled_cable_density:2} times the room for connectors and bends. Power, cooling and weight set separate "
+        "limits."
     ),
     inputs=(
         "trays_per_side",
@@ -86,12 +86,12 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
     size=(7.4, 4.0),
 )
 def cable_density(ax: Axes, table: pd.DataFrame) -> None:
-    """Cables of a rack: two racks of one size, one with twice the trays of the other, and the cables against the chips.
+    """Cables of a rack by its chips, for two densities of trays.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into a drawing and a plot; a figure of its own otherwise.
+        Divided into a drawing and a plot; a new figure by default.
     trays_per_side : int
         Trays above the switches, and below, of the first rack in the drawing; the second has twice as many.
     **inputs
@@ -216,7 +216,7 @@ _GROWTH = ("scale_up_domain_growth", "scale_up_die_growth")
 
 
 def _known(output: str, inputs: Mapping[str, Any]) -> float:
-    """Evaluate a quantity; NaN where a system does not tell enough."""
+    """Evaluate a quantity, NaN for a system with missing inputs."""
     try:
         return number(output, **inputs)
     except MissingInput:
@@ -273,28 +273,28 @@ def _scale_up_domains(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C10",
     _scale_up_domains,
-    title="Scale-up domains have grown, and so has what is counted",
+    title="Scale-up domain by system, eight systems",
     subject="Scale-up domain by system",
     paragraph=(
         "From Hopper to Blackwell the domain grew from {hopper_domain} to {blackwell_domain} chips, "
-        "{blackwell_growth} times. The lecture's 500 and something for Rubin are dies: {rubin_dies} of them are "
-        "{rubin_die_growth} times Blackwell's {blackwell_dies}, and {rubin_growth} times its packages. Others join "
-        "thousands of chips, in a torus: each has fast links to its neighbours alone, and what goes further takes more "
-        "hops."
+        "{blackwell_growth} times. The lecture's 500 and something for Rubin are dies. {rubin_dies} of them are "
+        "{rubin_die_growth} times Blackwell's {blackwell_dies}, and {rubin_growth} times its packages. Other systems "
+        "join thousands of chips in a torus. Each chip has fast links only to its neighbors, and more distant traffic "
+        "takes more hops."
     ),
     chapter=2,
     size=(8.2, 4.7),
 )
 def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
-    """Scale-up domains of several systems: their chips, their dies, their links inside and out, and their memory.
+    """Scale-up domains of several systems, with dies, links and memory.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into a plot and columns of numbers; a figure of its own otherwise.
+        Divided into a plot and columns of numbers; a new figure by default.
     **inputs
         `hardware`: a name or a list; or `scale_up_domain`, `dies_per_chip`, `hbm_capacity`, `scale_up_bandwidth`,
-        `scale_out_bandwidth` of one system. Growth is over the system before that has the same links.
+        `scale_out_bandwidth` of one system. Growth is relative to the previous system with the same links.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def _columns(ax: Axes, plot: Axes, table: pd.DataFrame, size: float) -> None:
         for x, cell in zip(at, cells, strict=True):
             look: dict[str, Any] = {"transform": plot.get_yaxis_transform(), "ha": "center", "va": "center"}
             plot.text(x, y, cell or _DASH, fontsize=0.95 * size, gid=f"cell {y}", **look)
-    note = "links out: Ethernet or InfiniBand; each direction. Growth: over the row above with the same links inside."
+    note = "links out: Ethernet or InfiniBand; each direction. Growth: per row above with the same links inside."
     ax.text(1, -0.04, note, transform=ax.transAxes, fontsize=0.85 * size, color=style.NOTE, va="center", ha="right")
 
 

@@ -32,13 +32,13 @@ def _known(chart: str, inputs: dict[str, Any], *names: str) -> None:
 
 
 def _letters(ax: Axes, width: float, height: float) -> float:
-    """Size of letters in points for a diagram of so many units: they shrink with the boxes around them."""
+    """Size of letters in points for a diagram of so many units."""
     across, up = style.pixels(ax)
     return min(9.5, 0.235 * 72 / ax.figure.dpi * min(across / width, up / height))
 
 
 def _frame(ax: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
-    """Set the limits of a diagram in equal units; a narrow one stands in the middle of the full width."""
+    """Set the limits of a diagram in equal units, centered if it is narrow."""
     across, up = style.pixels(ax)
     margin = max(0.0, (y[1] - y[0]) * across / up - (x[1] - x[0])) / 2
     ax.set(xlim=(x[0] - margin, x[1] + margin), ylim=y, aspect="equal")
@@ -81,14 +81,14 @@ def _feistel(*, rounds: int = 3, block: int = 0x0123456789ABCDEF, key: int = 202
 @chart(
     "C28",
     _feistel,
-    title="A round can be undone whatever its function is",
+    title="Rounds of a Feistel cipher, forward and back, three rounds",
     subject="Rounds of a Feistel cipher, forward and back",
     paragraph=(
         "A Feistel cipher splits a block into halves x and y. Each round adds a function of x to y and swaps the "
-        "halves. To undo it, the same function of the same half is computed once more and taken away: the arrows "
-        "into f point the same way in both rows. Nobody inverts f, and it need not have an inverse. Here it is a "
-        "middle square, which has none, and of {blocks:4} random blocks {restored_blocks:4} come back to the bit after "
-        "{rounds} rounds."
+        "halves. To undo it, the same function of the same half is computed once more and subtracted. The arrows into "
+        "f point the same way in both rows. Nobody inverts f, and it need not have an inverse. Here it is a middle "
+        "square, which has none. Of {blocks:4} random blocks {restored_blocks:4} come back to the bit after {rounds} "
+        "rounds."
     ),
     inputs=(
         "rounds",
@@ -99,14 +99,14 @@ def _feistel(*, rounds: int = 3, block: int = 0x0123456789ABCDEF, key: int = 202
     size=(7.2, 4.1),
 )
 def feistel(ax: Axes, table: pd.DataFrame) -> None:
-    """A Feistel cipher round by round: a block there, and back again with the same functions.
+    """A Feistel cipher round by round, forward and back.
 
     Many rounds are drawn in part.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     rounds : int
         Of the cipher of `rs.ciphers.encrypt`.
     block : int
@@ -146,7 +146,7 @@ def feistel(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _round(ax: Axes, ends: tuple[float, float], row: float, number: int, *, backward: bool, size: float) -> None:
-    """Draw one round between its two states; the way back is the mirror image, but for the arrows through f."""
+    """Draw one round between its two states; the way back is mirrored except for f."""
     left, right = ends
     top, bottom, middle = row + _WIRES, row, row + _WIRES / 2
     at, cross = left + 0.5, left + 0.85
@@ -168,7 +168,7 @@ def _round(ax: Axes, ends: tuple[float, float], row: float, number: int, *, back
 
 
 def _ends(ax: Axes, at: list[float], size: float) -> None:
-    """Say what goes in and comes out, and lead the encrypted block from the upper row to the lower one."""
+    """Label input and output, and lead the encrypted block to the lower row."""
     first, last = at[0], at[-1]
     small: dict[str, Any] = {"fontsize": size, "color": style.NOTE}
     for row in (_UPPER, _LOWER):
@@ -206,14 +206,14 @@ def _revnet(
 @chart(
     "C29",
     _revnet,
-    title="The same trick in a network: nothing is kept but the end",
+    title="Layers of a reversible network, forward and back, four layers",
     subject="Layers of a reversible network, forward and back",
     paragraph=(
-        "A reversible network skips two layers back: each activation is the one before last plus a function of the "
-        "last. Two neighbours therefore give all others, forward by adding and backward by taking away. The backward "
-        "pass computes each activation again just when its gradient asks for it. A network of {layers} layers that was "
-        "run for this picture keeps {reversible_bytes} instead of {stored_bytes}, undoes itself to {error_ulp:2} units "
-        "in the last place, and its gradients differ from those of kept activations by {gradient_error:2}."
+        "A reversible network skips two layers back. Each activation is the one before last plus a function of the "
+        "last. Two neighbors therefore give all others, forward by adding and backward by subtracting. The backward "
+        "pass computes each activation again just when its gradient needs it. A network of {layers} layers that was "
+        "run for this picture keeps {reversible_bytes} instead of {stored_bytes}. It undoes itself to {error_ulp:2} "
+        "units in the last place. Its gradients differ from the gradients of kept activations by {gradient_error:2}."
     ),
     inputs=(
         "layers",
@@ -232,7 +232,7 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     layers, width, tokens : int
         Of the network of `rs.ciphers.revnet`, which is run.
     dtype : {"float64", "float32"}
@@ -280,7 +280,7 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _layer(ax: Axes, at: tuple[float, float, float], number: int, size: float) -> None:
-    """Draw what makes an activation of the two before it, and below it how the first of the three comes back."""
+    """Draw how two activations give the next, and how the first is recovered."""
     before, layer, after = at
     _function(ax, (layer, after), _FORWARD, number, size)
     _function(ax, (layer, before), _BACKWARD, number, size)
@@ -350,13 +350,13 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C30",
     _activation_memory,
-    title="Training fills memory forward and empties it backward",
-    subject="Activation memory over a training step",
+    title="Activation memory during a training step, four layers",
+    subject="Activation memory during a training step",
     paragraph=(
-        "The forward pass writes what each layer is given, the backward pass reads it in reverse order and drops it. "
-        "The peak, {activation_bytes} for {layers} layers here, grows with the depth. A reversible network keeps the "
-        "last layer's output alone, {reversible_bytes} at any depth, and pays for that with {recomputation_factor} "
-        "times the arithmetic."
+        "The forward pass writes the input of each layer, the backward pass reads it in reverse order and drops it. "
+        "The peak, {activation_bytes} for {layers} layers here, grows with the depth. A reversible network keeps only "
+        "the last layer's output, {reversible_bytes} at any depth. Its price is {recomputation_factor} times the "
+        "compute."
     ),
     inputs=(
         "layers",
@@ -369,15 +369,15 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
     size=(6.6, 4.0),
 )
 def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
-    """Activations that a training step holds, layer by layer forward and backward, beside a reversible network's.
+    """Activations held in a training step, with and without a reversible network.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
-        Of `activation_bytes`: `layers`, `hidden_size` or `model`, `tokens_per_step`; `activation_policy` is that of the
-        network that is not reversible.
+        Of `activation_bytes`: `layers`, `hidden_size` or `model`, `tokens_per_step`; `activation_policy` applies to
+        the network that is not reversible.
 
     Returns
     -------
@@ -422,6 +422,6 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
     style.scale_ticks(ax.yaxis, "byte")
     peak, low = (style.text_of(marks[name], "byte") for name in ("activation_bytes", "reversible_bytes"))
     factor = style.text_of(marks["recomputation_factor"], "1")
-    remark = f"reversible: {low}\nthroughout, for {factor} ×\nthe arithmetic"
+    remark = f"reversible: {low}\nthroughout, for {factor} ×\nthe compute"
     style.callout(ax, f"peak {peak}", (layers - 0.5, stored.max()), (0.03, 0.76))
     style.callout(ax, remark, (1.985 * layers, flat), (0.995, 0.72), ha="right", color="#9C4400", bbox=style.HALO)

@@ -1,4 +1,4 @@
-"""Chapter 1: what sparsity buys."""
+"""Chapter 1: benefit of sparsity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["routed_scaling"]
 
 _SIZES = (15e6, 25e6, 55e6, 130e6, 370e6, 870e6, 1.3e9)  # of Clark et al. 2022, figure 1
-_READ = (370e6, 64.0)  # where the lecture reads the figure
+_READ = (370e6, 64.0)  # point of the lecture's reading
 
 
 def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> pd.DataFrame:
@@ -50,24 +50,24 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
 @chart(
     "C5",
     _routed_scaling,
-    title="More experts, the same active weights, a lower loss",
+    title="Loss by number of experts, seven active sizes",
     subject="Loss by number of experts",
     paragraph=(
-        "Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for "
-        "S-BASE routing). The lecture reads off that {read_parameters} active weights with {read_experts} experts"
-        " equal {matched_dense_parameters:2} dense ones; by the law they meet at {matching_experts} experts. "
-        "Active weights are thus saved, and memory is paid for it."
+        "Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for S-BASE "
+        "routing). The lecture reads off that {read_parameters} active weights with {read_experts} experts equal "
+        "{matched_dense_parameters:2} dense ones. By the law they meet at {matching_experts} experts. Active weights "
+        "are thus saved, and memory is paid for it."
     ),
     inputs=("matched_dense_parameters",),
     size=(6.6, 4.4),
 )
 def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
-    """Validation loss against the number of experts, a curve for each number of active weights.
+    """Validation loss by number of experts and active weights.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     matched_dense_parameters : float or str, optional
         The dense model whose loss is to be matched; the largest of the curves otherwise.
     **inputs

@@ -63,7 +63,7 @@ def _train_schedule(*, batch_slots: float = 6, trains: int = 5, seed: int = 309,
 
 
 def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> None:
-    """Refuse what is no input at all, and what only a period that is not wanted would follow from."""
+    """Reject unknown inputs, and inputs that only an overridden period uses."""
     known = [*PRESETS, *entries()]
     for name in inputs:
         if name not in known:
@@ -77,13 +77,13 @@ def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> Non
 @chart(
     "C4",
     _train_schedule,
-    title="A pass departs on time; who just missed one waits longest",
+    title="Requests and departures at a fixed interval, five passes",
     subject="Requests and departures at a fixed interval",
     paragraph=(
-        "Passes leave like trains, one as the other ends, with whoever is on the platform; what a pass can hold "
-        "is its seats. A train that is not full leaves all the same. A request that has just missed one waits "
-        "{just_missed_wait} for the next and rides {just_missed_ride}: {just_missed_time} at worst, as long as no"
-        " train is overfull."
+        "Passes leave like trains, one as the other ends, with whoever is on the platform. The capacity of a pass is "
+        "its seats. A train that is not full still leaves. A request that has just missed one waits "
+        "{just_missed_wait} for the next and rides {just_missed_ride}. Its total is at worst {just_missed_time}, as "
+        "long as no train is overfull."
     ),
     inputs=(
         "batch_slots",
@@ -93,12 +93,12 @@ def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> Non
     size=(7.2, 3.7),
 )
 def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
-    """Timetable of passes: who boards which, and the wait of a request that has just missed one.
+    """Timetable of passes, with the wait of a request that has just missed one.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     batch_slots : int
         Sequences that a pass has room for.
     trains : int

@@ -1,4 +1,4 @@
-"""Chapter 1: a service at a rate of arrivals: its latencies, and what a day costs."""
+"""Chapter 1: latencies of a service by arrival rate, and the cost of a day."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def _latency_vs_rate(*, time_to_first_token_target: Any = 2.0, **inputs: Any) ->
 @chart(
     "C39",
     _latency_vs_rate,
-    title="Time to first token rises with load, its tail the most",
+    title="Time to first token by arrival rate, three percentiles",
     subject="Time to first token by arrival rate",
     paragraph=(
-        "Half of the requests hardly notice the load; the slowest of a hundred do. Their time to first token has "
-        "doubled at {knee_rate:2}, and breaks a promise of {time_to_first_token_target} at "
-        "{promised_rate:2}, where a replica can bear {max_arrival_rate:2}."
+        "Half of the requests hardly notice the load. The slowest of a hundred do. Their time to first token has "
+        "doubled at {knee_rate:2}, and breaks a promise of {time_to_first_token_target} at {promised_rate:2}. The "
+        "limit of a replica is {max_arrival_rate:2}."
     ),
     inputs=("time_to_first_token_target", "input_tokens", "output_tokens", "input_cv", "output_cv"),
     size=(6.6, 4.2),
@@ -83,7 +83,7 @@ def latency_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     time_to_first_token_target : float or str, optional
         The promise, in seconds.
     **inputs
@@ -170,11 +170,11 @@ def _day_cost(*, peak_to_mean_load: Any = 1.5, target_load: Any = 0.6, **inputs:
 @chart(
     "C40",
     _day_cost,
-    title="A fleet that follows the day pays for the mean",
+    title="Fleet cost by hour of the day, fixed and following fleet",
     subject="Fleet cost by hour of the day",
     paragraph=(
-        "A day of 24 rates. A fleet fixed for the peak costs {fixed_token_cost} for an output token, one that follows "
-        "the hours {following_token_cost}: a share of {saving:2} less, with starts of replicas left out."
+        "A day of 24 rates. A fleet fixed for the peak costs {fixed_token_cost} for an output token. One that follows "
+        "the hours costs {following_token_cost}, a share of {saving:2} less, with starts of replicas excluded."
     ),
     inputs=(
         "peak_to_mean_load",
@@ -189,12 +189,12 @@ def _day_cost(*, peak_to_mean_load: Any = 1.5, target_load: Any = 0.6, **inputs:
     size=(6.6, 4.0),
 )
 def day_cost(ax: Axes, table: pd.DataFrame) -> None:
-    """Cost of a fleet fixed at the peak, and of one that follows the rate, over the hours of a day.
+    """Cost of a fixed and of a following fleet by hour of the day.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     peak_to_mean_load : float, optional
         Peak relative to mean rate.
     target_load : float, optional
@@ -277,11 +277,11 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C41",
     _replicas_vs_promise,
-    title="A strict promise costs replicas, a loose one hardly any",
+    title="Replicas by promised time to first token, 50 requests/s",
     subject="Replicas by promised time to first token",
     paragraph=(
-        "The load alone needs {replicas_for_load} replicas. A promise of {strict_promise} to the first token of 99 of "
-        "100 requests needs {strict_replicas}, a promise of a second hardly more than the load."
+        "For the load, {replicas_for_load} replicas are enough. A promise of {strict_promise} to the first token of "
+        "99 of 100 requests needs {strict_replicas}, a promise of a second hardly more than the load."
     ),
     inputs=("input_tokens", "output_tokens", "input_cv", "output_cv", "arrival_rate"),
     size=(6.6, 4.0),
@@ -292,7 +292,7 @@ def replicas_vs_promise(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `time_to_first_token_p99`, with `arrival_rate` at the whole service. Replicas and promise are the axes.
 
@@ -307,7 +307,7 @@ def replicas_vs_promise(ax: Axes, table: pd.DataFrame) -> None:
     least = marks["replicas_for_load"]
     ax.plot(promises[[0, -1]], [least, least], color=style.NOTE, linewidth=0.9, linestyle="--", label="load")
     ax.annotate(
-        f"load alone: {least:.0f}",
+        f"load: {least:.0f}",
         (promises[0], least),
         xytext=(4, -4),
         textcoords="offset points",
@@ -359,11 +359,11 @@ def _hit_rate_vs_capacity(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C42",
     _hit_rate_vs_capacity,
-    title="A prefix cache pays once it outlasts the pauses",
-    subject="Cache hits by cache capacity",
+    title="Prefix cache hits by capacity, agent sessions",
+    subject="Prefix cache hits by capacity",
     paragraph=(
-        "An endless cache would hold {prefix_hit_ceiling:3} of the prompt tokens. Half of these hits need "
-        "{half_capacity:2}: a session must stay for as long as its user or tool takes."
+        "An unlimited prefix cache would hold {prefix_hit_ceiling:3} of the prompt tokens. Half of these hits need "
+        "{half_capacity:2}. A session must stay through the pauses of its user or tool."
     ),
     inputs=(
         "turns",
@@ -383,7 +383,7 @@ def hit_rate_vs_capacity(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `prefix_hit_rate`: a model, sessions and their pauses. `prefix_cache_capacity` is the axis.
 
@@ -394,11 +394,11 @@ def hit_rate_vs_capacity(ax: Axes, table: pd.DataFrame) -> None:
     marks = table.attrs["marks"]
     rooms = table.index.to_numpy(dtype=float)
     ax.set(xscale="log", xlim=(rooms[0], rooms[-1]), ylim=(0, 1.04))
-    ax.set(xlabel="capacity of the prefix cache", ylabel="share from the cache")
+    ax.set(xlabel="capacity of the prefix cache", ylabel="share from the prefix cache")
     ceiling = marks["prefix_hit_ceiling"]
     ax.plot(rooms[[0, -1]], [ceiling, ceiling], color=style.NOTE, linewidth=0.9, linestyle="--", label="ceiling")
     ax.annotate(
-        f"endless cache: {100 * ceiling:.0f}% of tokens",
+        f"unlimited prefix cache: {100 * ceiling:.0f}% of tokens",
         (rooms[0], ceiling),
         xytext=(4, -4),
         textcoords="offset points",
@@ -454,23 +454,23 @@ def _imbalance_vs_tokens(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C43",
     _imbalance_vs_tokens,
-    title="Chance evens out with tokens, popularity does not",
+    title="Expert imbalance by tokens of a pass, 256 experts",
     subject="Expert imbalance by tokens of a pass",
     paragraph=(
-        "The fullest of 64 chips has {placed_imbalance:3} times the mean load however many tokens a pass has; placed "
-        "by measured load, with 64 copies of the hottest experts, {rebalanced_imbalance:3} times."
+        "The fullest of 64 chips has {placed_imbalance:3} times the mean load at any number of tokens in a pass. "
+        "Placed by measured load, with 64 copies of the hottest experts, it has {rebalanced_imbalance:3} times."
     ),
     inputs=("experts", "experts_per_token", "expert_popularity_cv", "expert_statistics_drift"),
     chapter=2,
     size=(6.8, 4.0),
 )
 def imbalance_vs_tokens(ax: Axes, table: pd.DataFrame) -> None:
-    """Load of the fullest chip's experts relative to the mean, as placed and rebalanced, against tokens of a pass.
+    """Load of the fullest chip relative to the mean by tokens of a pass.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `expert_imbalance`, such as `model` and `expert_popularity_cv`. `routed_tokens` is the axis.
 

@@ -1,4 +1,4 @@
-"""Chapter 1: one forward pass, and what it waits for."""
+"""Chapter 1: one forward pass, and its bottleneck."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _MODEL = ("active_parameters", "total_parameters", "bytes_per_weight", "weight_f
 def board(inputs: dict[str, Any]) -> dict[str, Any]:
     """Complete inputs by the board's scenario: its round model on a rack with a balance of 300."""
     lecture = models["lecture"]
-    # bytes of a weight follow from its format, where that is given alone
+    # bytes of a weight follow from its format, if only that is given
     names = [name for name in _MODEL if name != "bytes_per_weight" or "weight_format" not in inputs]
     return filled(
         inputs,
         {
             "model": {name: lecture[name] for name in names},
-            # the board's memory bandwidth, and the arithmetic that makes a balance of 300 of it
+            # the board's memory bandwidth, and the compute for a balance of 300
             "hardware": {"peak_flops": "4.8 PFLOP/s", "hbm_bandwidth": "8 TB/s", "chips": 72},
-            "": {"context_length": "87.4k"},  # the caches' slope is 0.437 of compute's, as in the lecture's figure
+            "": {"context_length": "87.4k"},  # the KV-cache slope is 0.437 of compute's, as in the lecture's figure
         },
     )
 
@@ -56,22 +56,22 @@ def rented(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def overtaking_batch(inputs: dict[str, Any]) -> float:
-    """Batch from which on arithmetic takes longer than the memory that runs beside it; inf where it never does."""
+    """Least batch at which compute takes longer than overlapping memory reads, or inf."""
     overlap = inputs.get("overlap", "board")
     if overlap == "none":
-        return math.inf  # nothing runs beside anything
+        return math.inf  # no overlap
     memory = "memory_time" if overlap == "board" else "weight_fetch_time"
     at_least = number("balance_batch", **inputs)
     return first_reach("compute_time", memory, "batch_size", at_least / 1e4, at_least * 1e4, **inputs)
 
 
 def most_batches(inputs: dict[str, Any], crossing: float) -> float:
-    """Right end of a batch axis on which the point of interest stands near the middle."""
+    """Right end of a batch axis with the point of interest near the middle."""
     return 1.8 * crossing if math.isfinite(crossing) else 4 * number("balance_batch", **inputs)
 
 
 def fitting(most: float, inputs: dict[str, Any]) -> float:
-    """Right end of a batch axis that memory allows, where the call says how much there is; at least one sequence."""
+    """Right end of a batch axis within memory, at least one sequence."""
     if completed(inputs):
         return most
     with contextlib.suppress(MissingInput):
@@ -80,7 +80,7 @@ def fitting(most: float, inputs: dict[str, Any]) -> float:
 
 
 def memory_end(axis: str, points: Any, inputs: dict[str, Any]) -> float:
-    """Batch or context, halfway between two points, from which on memory has no room; inf where that is unknown."""
+    """Least batch or context without memory, halfway between two points, or inf."""
     with contextlib.suppress(MissingInput):
         fits = dataset(["memory_fits"], **{**inputs, axis: points})["memory_fits"]
         if axis in fits.dims:
@@ -91,7 +91,7 @@ def memory_end(axis: str, points: Any, inputs: dict[str, Any]) -> float:
 
 
 def hatched(ax: Axes, end: float, height: float | None = None) -> None:
-    """Hatch what memory has no room for, in the look of `rs.plot`; words at some height say so."""
+    """Hatch the range without memory, labeled, in the look of `rs.plot`."""
     left, right = ax.get_xlim()
     if end >= right:
         return
@@ -117,7 +117,7 @@ def terms(of: str, context: float) -> dict[str, tuple[str, dict[str, Any]]]:
 def curves(
     ax: Axes, table: pd.DataFrame, lines: Mapping[str, tuple[str, dict[str, Any]]], total: str, width: float = 1
 ) -> None:
-    """Draw terms of a pass against the batch, and below them the bold line of what they make together."""
+    """Draw terms of a pass by batch size, and the bold line of the whole pass."""
     for name, (_, look) in lines.items():
         ax.plot(table.index, table[name], label=name, **{**look, "linewidth": width * look["linewidth"]})
     bold = {**style.BOLD, "zorder": 1.9, "linewidth": width * style.BOLD["linewidth"]}
@@ -158,13 +158,12 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C1",
     _decode_tensor,
-    title="One new token reads every weight once and the whole past",
+    title="Weights and KV cache read by one new token, the board",
     subject="Weights and KV cache read by one new token",
     paragraph=(
-        "A decode step makes one new column of the tensor of tokens. For it each weight is fetched once, "
-        "{model_bytes} in all, and the keys and values of every token before it: {kv_bytes_per_token} for each, "
-        "growing with the context. A batch shares the fetch of the weights; the caches of its sequences it cannot"
-        " share."
+        "A decode step makes one new column of the tensor of tokens. For it each weight is read once, {model_bytes} "
+        "in all. It also reads the keys and values of every earlier token, {kv_bytes_per_token} for each, growing "
+        "with the context. A batch shares the weight read. It cannot share the KV caches of its sequences."
     ),
     inputs=(
         "total_parameters",
@@ -185,7 +184,7 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         `context_length` and `hidden_size` give the numbers of columns and rows, `model` or its numbers the labels.
 
@@ -198,7 +197,7 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     marks = table.attrs["marks"]
     rows = min(int(marks["hidden_size"]), _MOST_ROWS)
     token = table.index.to_numpy()
-    left = token.searchsorted(token)  # columns from 0 on
+    left = token.searchsorted(token)  # columns start at 0
     skipped = len(token) <= token[-1]
     half = _MOST_TOKENS // 2
     at = [float(k + (1.2 if skipped and k >= half else 0)) for k in left]
@@ -307,13 +306,13 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C2",
     _latency_vs_batch,
-    title="A pass waits for memory until the batch keeps the chips busy",
+    title="Forward-pass time by batch size, the board's rack",
     subject="Forward-pass time by batch size",
     paragraph=(
-        "The time of one pass is the larger of two clocks. Memory fetches all weights, whatever the batch, and a "
-        "cache for each sequence; arithmetic grows with the batch from nothing. No pass is faster than "
-        "{latency_lower_bound}, and from {crossing_batch:4} sequences on arithmetic is the slower clock: with "
-        "caches to fetch the crossing comes later than the balance batch of {balance_batch:4}."
+        "The time of one pass is the larger of two clocks. Memory reads all weights, at any batch size, and a KV "
+        "cache for each sequence. Compute grows with the batch and starts at zero. No pass is faster than "
+        "{latency_lower_bound}. Above {crossing_batch:4} sequences compute is the slower clock. KV-cache reads move "
+        "this crossing above the balance batch of {balance_batch:4}."
     ),
     inputs=(
         "active_parameters",
@@ -327,14 +326,14 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     ),
 )
 def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
-    """Time of one pass against the batch: compute, weights, caches, and the larger of the two clocks.
+    """Time of one pass by batch size, with its terms.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
-        Of `pass_time`. `batch_size` is the axis; without it the crossing stands near the middle.
+        Of `pass_time`. `batch_size` is the axis; without it the crossing is near the middle.
 
     Returns
     -------

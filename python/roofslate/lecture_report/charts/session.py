@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["chat_session"]
 
 _MOST_TURNS, _MOST_STRIPS, _MOST_CELLS = 5, 60, 5
-_LEAST_INCHES = 4.5  # of the axes, for columns of numbers beside the picture
+_LEAST_INCHES = 4.5  # of the axes, for columns of numbers next to the picture
 _FRESH = {"prefill": ("#0072B2", "white"), "decode": ("#9AD0F0", style.INK)}  # paper and ink
 
 
 def _lengths(name: str, given: Any, turns: int) -> list[float]:
-    """Tokens of each turn; a shorter list starts again from its beginning."""
+    """Tokens of each turn, from a repeated list."""
     import numpy as np
 
     listed = list(given) if isinstance(given, (list, tuple)) or np.ndim(given) else [given]
@@ -102,13 +102,13 @@ def _chat_session(
 @chart(
     "C21",
     _chat_session,
-    title="A session alternates: a chunk in one pass, an answer token by token",
+    title="Passes and context of a chat session, three turns",
     subject="Passes and context of a chat session",
     paragraph=(
-        "A conversation is one growing sequence. What comes in, a prompt, a tool's result, a file, is prefilled in one "
-        "pass; what goes out is decoded, a pass for each token. Either reads the cache of all that came before: the "
-        "last chunk here {chunk_prefix_bytes} for {chunk_prefix:4} tokens, once, the answer to it that and more in "
-        "each of its {answer_tokens} passes."
+        "A conversation is one growing sequence. Input, such as a prompt, a tool's result or a file, is prefilled in "
+        "one pass. Output is decoded, a pass for each token. Either reads the KV cache of all earlier tokens. The "
+        "last chunk here reads {chunk_prefix_bytes} for {chunk_prefix:4} tokens, once. The answer to it reads that "
+        "and more in each of its {answer_tokens} passes."
     ),
     inputs=(
         "turns",
@@ -119,14 +119,14 @@ def _chat_session(
     size=(7.4, 3.6),
 )
 def chat_session(ax: Axes, table: pd.DataFrame) -> None:
-    """A chat as a strip of prefilled chunks and decoded answers, and the cached prefix that each of them reads.
+    """A chat as prefilled chunks and decoded answers, with the cached prefix of each.
 
     Long sessions and answers are drawn in part.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     turns : int
         Chunks that come in, each followed by an answer.
     prompt_length, output_tokens : float or str, or a list of them
@@ -175,7 +175,7 @@ def _words(ax: Axes, x: float, y: float, text: str, **more: Any) -> None:
 def _draw_strip(ax: Axes, table: pd.DataFrame, total: float) -> None:
     from matplotlib.patches import Rectangle
 
-    inches = 0.6 * ax.get_window_extent().width / ax.figure.dpi  # what names and columns leave
+    inches = 0.6 * ax.get_window_extent().width / ax.figure.dpi  # width after names and columns
     for kind, start, tokens in zip(table["kind"], table["start"], table["tokens"], strict=True):
         face, ink = _FRESH[kind]
         ax.add_patch(Rectangle((start, 0), tokens, 0.8, facecolor=face, edgecolor="white", gid=f"strip {kind}"))
@@ -217,7 +217,7 @@ def _draw_segment(ax: Axes, segment: dict[Any, Any], y: float, total: float) -> 
 
 
 def _draw_columns(ax: Axes, rows: dict[float, dict[Any, Any]]) -> None:
-    """Write beside the picture in how many passes a segment goes through, and what each of them reads."""
+    """Write the passes of each segment and the bytes that each of them reads."""
     from matplotlib.transforms import blended_transform_factory
 
     if ax.get_window_extent().width / ax.figure.dpi < _LEAST_INCHES:
@@ -228,7 +228,7 @@ def _draw_columns(ax: Axes, rows: dict[float, dict[Any, Any]]) -> None:
     ax.set_xlim(0, right / (1 - room))
     ax.spines["bottom"].set_bounds(0, right)
     ax.xaxis.label.set_x((1 - room) / 2)
-    heads = {0.775: "passes", 0.99: "cache read by each"}
+    heads = {0.775: "passes", 0.99: "KV cache read"}
     look: dict[str, Any] = {"transform": transform, "ha": "right", "va": "center", "fontsize": 9}
     for x, word in heads.items():
         ax.text(x, 0.4, word, color=style.NOTE, **look)

@@ -70,9 +70,9 @@ def _coverage_vs_batch(**inputs: Any) -> pd.DataFrame:
     title="Experts and weights read by batch size, DeepSeek-V3",
     subject="Experts and weights read by batch size",
     paragraph=(
-        "A lone sequence touches a share of {first_coverage:2} of the routed experts and reads {first_read_share:2} of "
-        "all weights. Half of the experts are touched by {half_batch:2} sequences, nine of ten by {most_batch:2}. "
-        "Below that a pass is faster than the latency floor, which reads everything."
+        "A lone sequence activates a share of {first_coverage:2} of the routed experts and reads {first_read_share:2} "
+        "of all weights. Half of the experts are activated by {half_batch:2} sequences, nine of ten by "
+        "{most_batch:2}. Below that a pass is faster than the latency floor, which reads everything."
     ),
     inputs=("expert_reads", "model"),
     size=(6.6, 4.0),
@@ -156,8 +156,8 @@ def _speculation_vs_batch(*, acceptance_rate: Any = 0.8, draft_cost: Any = 0.05,
     title="Speed-up of drafted tokens by batch size, the board's rack",
     subject="Speed-up of drafted tokens by batch size",
     paragraph=(
-        "Drafts are checked in one pass. While a pass is memory-bound that costs nothing, and four drafted tokens "
-        "make a token up to {largest_4:2} times faster. When it is compute-bound, each rejected token is paid: eight "
+        "Drafts are verified in one pass. While a pass is memory-bound that costs nothing, and four drafted tokens "
+        "make a token up to {largest_4:2} times faster. When it is compute-bound, each rejected token costs. Eight "
         "drafted tokens lose time above {break_even_8:2} sequences, four above {break_even_4:2}, one above "
         "{break_even_1:2}."
     ),
@@ -222,7 +222,7 @@ def _energy_vs_batch(**inputs: Any) -> pd.DataFrame:
     title="Energy per token by batch size, the board's rack at 120 kW",
     subject="Energy per token by batch size",
     paragraph=(
-        "The rack draws its power whatever it makes. A lone sequence takes {first_energy:2} for a token, a full pass "
+        "The rack draws its power at any output. A lone sequence takes {first_energy:2} for a token, a full pass "
         "{least_energy:2}. A long context keeps the energy up, since its KV cache is read for every token."
     ),
     inputs=("replica_power", "power_usage_effectiveness", "electricity_price"),

@@ -1,4 +1,4 @@
-"""Chapters 3 and 4: what a rack of a pipeline holds, and what it takes to get from one to the next."""
+"""Chapters 3 and 4: memory of a pipeline's rack, and latency of a hop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
         },
     }
     inputs = filled(inputs, lecture)
-    # chips that are given are those of one rack
+    # given chips belong to one rack
     rack = number("chips", **inputs) if "chips" in inputs else number("scale_up_domain", **inputs)
     counts = np.asarray([number("pipeline_stages", pipeline_stages=x) for x in np.ravel(pipeline_stages)])
     if not counts.size or not (np.diff(counts) > 0).all():
@@ -62,14 +62,14 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
 @chart(
     "C15",
     _memory_vs_stages,
-    title="Stages divide the weights on a chip, not the caches",
+    title="Memory per chip by pipeline stages, 1T weights, 200k context",
     subject="Memory per chip by pipeline stages",
     paragraph=(
-        "A chip of a pipeline holds the weights of its own stage: {first_weight_bytes_per_chip} with {first_stages} "
-        "stage, {last_weight_bytes_per_chip} with {last_stages}. It holds the caches of its own layers too, but of as "
-        "many batches as there are stages, and the two cancel: {last_kv_bytes_per_chip} a chip with {batch_size:4} "
-        "sequences of {context_length} tokens in a batch, however long the pipeline. From {break_even_stages} stages "
-        "on there is more cache than weights."
+        "A chip of a pipeline holds the weights of its stage, {first_weight_bytes_per_chip} with {first_stages} "
+        "stage, {last_weight_bytes_per_chip} with {last_stages}. It holds the KV cache of its layers too, but of as "
+        "many batches as there are stages. The two cancel. Each chip holds {last_kv_bytes_per_chip} with "
+        "{batch_size:4} sequences of {context_length} tokens in a batch, at any length of the pipeline. Above "
+        "{break_even_stages} stages there is more KV cache than weights."
     ),
     inputs=(
         "total_parameters",
@@ -80,12 +80,12 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
     chapter=3,
 )
 def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
-    """Memory of a chip against the stages of a pipeline: weights, which they divide, and caches, which they do not.
+    """Memory of a chip by pipeline stages, weights and KV cache.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `hbm_used`: `model`, `hardware`, `batch_size` of a stage's batch, `context_length`. `pipeline_stages` are the
         bars, each a rack: a scale-up domain, or `chips`.
@@ -133,15 +133,15 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
         ax.plot(
             [-0.5, len(table) - 0.5], [capacity] * 2, color=style.RED, linestyle="--", linewidth=1.4, label="capacity"
         )
-        ax.annotate(f"a chip has\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **note)
+        ax.annotate(f"memory of a chip\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **note)
     else:
-        ax.text(0.99, 0.97, f"a chip has {room}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
+        ax.text(0.99, 0.97, f"memory of a chip {room}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
     alike = marks["break_even_stages"]
     if stages[0] < alike < stages[-1]:
         x = float(np.interp(math.log(alike), np.log(stages), place))
         ax.plot([x, x], [0, 0.93 * high], color=style.RED, linestyle=":", linewidth=1.4, label="break-even", zorder=0.5)
         left = x < len(table) / 2
-        text = f"cache and weights are alike at {style.text_of(alike, '1')}"
+        text = f"KV cache and weights are equal at {style.text_of(alike, '1')}"
         ax.annotate(
             text,
             (x, 0.965 * high),
@@ -152,7 +152,7 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
         )
 
 
-# Rounded and assumed: what such parts take, without software.
+# Rounded and assumed latencies of such parts, without software.
 _PATH = {"network_card_latency": "2 us", "switch_latency": "0.5 us", "switches_per_hop": 2}
 
 
@@ -190,14 +190,14 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C16",
     _hop_path,
-    title="Each hop between racks adds to every token",
+    title="Latency of a hop between racks, two network cards",
     subject="Latency of a hop between racks",
     paragraph=(
-        "From a chip in one rack to a chip in the next: a network card, a switch at the top of the rack, perhaps "
-        "another in the data centre, a network card. With {network_card_latency} for a card and {switch_latency} for "
-        "a switch, which is assumed, the parts add up to {path_latency}. The lecture guesses milliseconds, and that "
-        "it may be off by an order of magnitude. Whatever it is, a decoded token pays it at every stage: with "
-        "{hop_latency} a hop {latency_without_hops} become {pipeline_latency}."
+        "The path from a chip in one rack to a chip in the next has several parts. It has a network card, a switch at "
+        "the top of the rack, perhaps another in the data center, and a network card. With {network_card_latency} for "
+        "a card and an assumed {switch_latency} for a switch, the parts add up to {path_latency}. The lecture guesses "
+        "milliseconds, with an uncertainty of an order of magnitude. A decoded token pays the hop at every stage. "
+        "With {hop_latency} a hop {latency_without_hops} become {pipeline_latency}."
     ),
     inputs=(
         "stage_time",
@@ -208,16 +208,15 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
     size=(7.2, 4.0),
 )
 def hop_path(ax: Axes, table: pd.DataFrame) -> None:
-    """The way from rack to rack, part by part with what each adds, and what the hops add to a token.
+    """Latency of a hop between racks by part, and its effect on a token.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
-        `switches_per_hop`, `network_card_latency`, `switch_latency`; and of the token below `pipeline_stages`,
-        `stage_time` and `hop_latency`: where not given, what the parts add up to, or the lecture's guess where these
-        are not given either.
+        `switches_per_hop`, `network_card_latency`, `switch_latency`, and for the token below `pipeline_stages`,
+        `stage_time` and `hop_latency`. The hop defaults to the sum of given parts, otherwise to the lecture's guess.
 
     Returns
     -------
@@ -235,14 +234,14 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
         "network card": {"facecolor": "#F3C98B", "edgecolor": "#8A5A00"},
         "switch": _PALE,
     }
-    # the switches at the tops of racks are always there, those of the data centre need not be
+    # switches at the tops of racks always exist, data-center switches may not
     between = [k for k, part in enumerate(table["part"]) if part == "switch"]
     racks = {*between[:1], *(between[-1:] if switches > 2 else [])}
     for k, (part, latency) in enumerate(table.itertuples(index=False)):
         x = step * k
         look = {**looks[part], **({"linestyle": (0, (3, 2))} if part == "switch" and k not in racks else {})}
         box(ax, (x, 1.7), (1, 0.8), part, **look)
-        name = {"chip": "chip", "network card": "network\ncard"}.get(part, "data\ncentre\nswitch")
+        name = {"chip": "chip", "network card": "network\ncard"}.get(part, "data\ncenter\nswitch")
         name = "top-of-\nrack\nswitch" if k in racks else name
         if switches > len(between) and k == between[-2]:
             name = f"{style.ELLIPSIS}\nof {switches:,}"
@@ -311,9 +310,9 @@ def _stage_imbalance(**inputs: Any) -> pd.DataFrame:
     title="Time by pipeline stage, every fourth of eight layers global",
     subject="Time by pipeline stage",
     paragraph=(
-        "A global layer takes {global_layer_cost} times as long as a local one. Divided into {pipeline_stages} stages, "
-        "{layers} layers give stages of unlike length. All wait for the slowest: the pipeline works at {stage_balance} "
-        "of its speed."
+        "A global layer takes {global_layer_cost} times as long as a local one. Divided into {pipeline_stages} "
+        "stages, {layers} layers give stages of unequal length. All wait for the slowest, so the pipeline works at "
+        "{stage_balance} of its speed."
     ),
     inputs=("global_layer_period", "global_layer_cost"),
     chapter=3,

@@ -1,4 +1,4 @@
-"""Chapter 6: where a token's cache waits for its next use, and what that costs."""
+"""Chapter 6: tiers that store a KV cache, and their cost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
     inputs = scenario(inputs)
     rows = {RECOMPUTE: (number("recompute_cost", **inputs), 0.0, "recompute_cost", "")}
     for label, preset in named.items():
-        if preset.name == "HBM":  # to retrieve is to bring into HBM, where it is
+        if preset.name == "HBM":  # HBM needs no retrieval
             rows[label] = (0.0, number("hbm_hold_cost", hold_time=hold_time, **inputs), "", "hbm_hold_cost")
         else:
             device = {**inputs, **preset.values}
@@ -68,14 +68,14 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
 @chart(
     "C24",
     _retrieve_or_hold,
-    title="What is cheap to get back is dear to hold",
+    title="KV-cache retrieval and storage cost by tier, held for one hour",
     subject="KV-cache retrieval and storage cost by tier",
     paragraph=(
-        "Three ways to have a token's keys and values once more. Computing them again costs {recompute_cost} at every "
-        "use and nothing in between. HBM costs nothing at use and {hbm_hold_cost} an hour. A slower device costs "
-        "its price over its bandwidth at use, and its price over its capacity in between: less and less to hold, "
-        "from DDR to disk, and more and more to read. Both columns have the price of the device in them; without it "
-        "a time would stand beside a cost."
+        "There are three ways to have a token's keys and values once more. Computing them again costs "
+        "{recompute_cost} at every use and nothing in between. HBM costs nothing at use and {hbm_hold_cost} an hour. "
+        "A slower device costs its price per bandwidth at use, and its price per capacity in between. From DDR to "
+        "disk, holding gets cheaper and reading gets more expensive. Both columns contain the price of the device. "
+        "Without it a time would be compared with a cost."
     ),
     inputs=(
         "hold_time",
@@ -87,14 +87,14 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
     size=(7.4, 4.2),
 )
 def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
-    """Table of the ways to have a token's cache: what retrieving costs, and what holding.
+    """Cost of retrieving and of holding a token's KV cache, by tier.
 
-    Bars are logarithmic; a cost of nothing has none. Beside each number stands the formula that gave it.
+    Bars are logarithmic, and a cost of zero has none. Each number has its formula.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into two panels; a figure of its own otherwise.
+        Divided into two panels; a new figure by default.
     tiers : list or mapping, optional
         Storage presets or their names; the keys of a mapping are what the chart calls them. HBM is the chip's.
     hold_time : float or str
@@ -191,15 +191,15 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
 @chart(
     "C27",
     _tier_cost,
-    title="Five minutes and an hour both belong on flash",
+    title="Cost of reusing a KV cache by hold time, the lecture's model",
     subject="Cost of reusing a KV cache by hold time",
     paragraph=(
-        "What a use of a token costs against the time since the last one: on each tier the rent of its bytes while it "
-        "waits, and the device's time to read it. The bold line is the cheapest. DDR takes over from HBM after "
-        "{switch_to_DDR}, flash after {switch_to_flash:2}, disk after {switch_to_disk}; the kept prompts of the "
-        "price lists, {cache_write_time} and {long_cache_write_time}, lie within flash. Computing again costs "
-        "{recompute_cost} at any time, far above. Reading HBM is counted as free, for retrieving means to bring into "
-        "HBM."
+        "The chart shows the cost of a use of a token by the time since the last one. On each tier it is the rent of "
+        "its bytes while it waits, and the device's time to read it. The bold line is the cheapest. DDR takes over "
+        "from HBM after {switch_to_DDR}, flash after {switch_to_flash:2}, disk after {switch_to_disk}. The cached "
+        "prompts of the price lists, {cache_write_time} and {long_cache_write_time}, are within flash. Computing "
+        "again costs {recompute_cost} at any time, far above. Reading HBM is counted as free, since retrieving means "
+        "to bring into HBM."
     ),
     inputs=(
         "free_hbm_reads",
@@ -211,12 +211,12 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
     size=(7.0, 4.5),
 )
 def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
-    """Cost of having a token's cache once more against the time that it was held, for each tier and for recomputing.
+    """Cost of reusing a token's KV cache by hold time, for each tier.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     tiers : list or mapping, optional
         Storage presets or their names; the keys of a mapping are what the chart calls them. HBM is the chip's.
     hold_time : array_like, optional
@@ -287,7 +287,7 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
 def _stretches(
     switches: Mapping[str, tuple[float, float]], left: float, right: float
 ) -> dict[str, tuple[float, float]]:
-    """From when to when each way is cheapest, of those that the axis shows."""
+    """Ranges of the axis in which each way is cheapest."""
     ways, starts = list(switches), [*(start for start, _ in switches.values()), math.inf]
     stretches = {way: (max(starts[k], left), min(starts[k + 1], right)) for k, way in enumerate(ways)}
     return {way: (start, stop) for way, (start, stop) in stretches.items() if start < stop}

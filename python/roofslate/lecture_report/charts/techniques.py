@@ -72,12 +72,12 @@ def _cache_techniques(*, model: str = _BASE, **inputs: Any) -> pd.DataFrame:
     "C49",
     _cache_techniques,
     title="Cost and capacity by KV-cache technique, Llama-3.1-70B at 128k",
-    subject="Balance context, cost, and capacity by KV-cache technique",
+    subject="Cost and capacity by KV-cache technique",
     paragraph=(
         "Each technique is a variant of Llama-3.1-70B at 128k tokens. The plain KV cache costs {plain_cost:3} and "
-        "lets {plain_fit:2} sequences fit; the best costs {lowest_cost:3}, and {most_fit:4} fit. Less to read moves "
-        "the balance context and the cost, less to store moves the number that fits. Layers that share a KV cache "
-        "do only the second, selected tokens only the first."
+        "lets {plain_fit:2} sequences fit. The best costs {lowest_cost:3}, and {most_fit:4} fit. Fewer bytes to read "
+        "move the balance context and the cost. Fewer bytes to store move the number that fits. Layers that share a "
+        "KV cache do only the second, selected tokens only the first."
     ),
     inputs=("model", "hardware", "prices", "context_length", "batch_size"),
     chapter=7,

@@ -1,4 +1,4 @@
-"""Chapter 5: what training and serving cost together, and where such a sum is least."""
+"""Chapter 5: joint cost of training and serving, and its minimum."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _SERVED = {
     "deployment_probability",
 }
 
-ROUNDED = 200e12  # what the lecture makes of the tokens that its model serves
+ROUNDED = 200e12  # the lecture's rounded number of served tokens
 
 
 def trained(inputs: Mapping[str, Any], *, rounded: bool = False) -> dict[str, Any]:
-    """Complete inputs by what the lecture trains and serves.
+    """Complete inputs by the lecture's training and serving.
 
     `rounded` takes the lecture's round number of served tokens where the inputs say nothing of them.
     """
@@ -55,7 +55,7 @@ def trained(inputs: Mapping[str, Any], *, rounded: bool = False) -> dict[str, An
 
 
 def _flops(value: float) -> str:
-    """Arithmetic as on paper: ``1.2 × 10²⁶``."""
+    """Write compute as on paper: ``1.2 × 10²⁶``."""
     mantissa, power = f"{value:.1e}".split("e")
     raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{float(mantissa):g} × 10{raised}"
@@ -109,13 +109,13 @@ def _equal_cost(
 @chart(
     "C17",
     _equal_cost,
-    title="A sum is least near where its two parts are equal",
+    title="A falling and a rising cost, and their sum, three pairs",
     subject="A falling and a rising cost, and their sum",
     paragraph=(
-        "One cost falls with the effort and another rises. Where both follow the same power, or both are "
-        "exponentials, the sum is least exactly where the curves cross. Otherwise it is not: on the right the parts "
-        "are {least_cost_ratio_unequal} to 1 where the sum is least. But a sum is flat near its minimum. Who makes the "
-        "parts equal even there pays {equal_cost_penalty_unequal} times the least, no more."
+        "One cost falls with the effort and another rises. If both follow the same power, or both are exponentials, "
+        "the sum is least exactly at the crossing of the curves. Otherwise it is not. On the right, the parts are "
+        "{least_cost_ratio_unequal} to 1 at the least sum. But a sum is flat near its minimum. Equal parts cost "
+        "{equal_cost_penalty_unequal} times the least even there, no more."
     ),
     inputs=(
         "rising_coefficient",
@@ -127,12 +127,12 @@ def _equal_cost(
     size=(7.4, 3.6),
 )
 def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
-    """Falling and rising costs with their sums: of equal powers, of exponentials, of two different powers.
+    """Falling and rising costs with their sums, for three pairs.
 
     Parameters
     ----------
     ax : Axes, optional
-        Divided into three panels; a figure of its own otherwise.
+        Divided into three panels; a new figure by default.
     rising_coefficient, falling_coefficient : float
         Of all three pairs.
     rising_exponent, falling_exponent : float
@@ -186,7 +186,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _term(law: tuple[float, float], sign: int, pair: str) -> str:
-    """A cost as a formula: ``3 x``, ``12 / x^2``, ``e^-x``; the exponent holds in the pair of unequal powers alone."""
+    """Write a cost as a formula: ``3 x``, ``12 / x^2``, ``e^-x``."""
     coefficient, exponent = law
     factor = "" if coefficient == 1 else style.text_of(coefficient, "1")
     if pair == "exponential":
@@ -215,7 +215,7 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
     totals = ("lifetime_flops", "inference_flops_share", "decode_inefficiency")
     marks = numbers([*names, *totals, *inner, *money], **inputs)
     tokens = {name: marks[name] for name in names[::2]}
-    # the same tokens where decoding loses nothing
+    # the same tokens if decoding were as efficient
     done = dataset(names[1::2], **{**inputs, **tokens, "decode_inefficiency": 1})
     table = pd.DataFrame(
         {
@@ -236,13 +236,13 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
 @chart(
     "C18",
     _compute_buckets,
-    title="Three buckets, and as much in each",
+    title="Compute of pretraining, RL and serving, 100B weights",
     subject="Compute of pretraining, RL and serving",
     paragraph=(
-        "A model of {active_parameters} active weights that serves {inference_tokens} tokens. At equal cost it is "
-        "pretrained on {pretraining_tokens} tokens and generates {rl_tokens} in reinforcement learning: "
-        "{pretraining_flops:2} each. A decoded token counts {decode_inefficiency} times, since the chips that decode "
-        "could have trained so much more meanwhile; the hatched part is what they could have done and did not."
+        "A model of {active_parameters} active weights serves {inference_tokens} tokens. At equal cost it is "
+        "pretrained on {pretraining_tokens} tokens and generates {rl_tokens} in reinforcement learning, "
+        "{pretraining_flops:2} each. A decoded token counts {decode_inefficiency} times, since the decoding chips "
+        "could have trained so much more meanwhile. The hatched part is this lost training."
     ),
     inputs=(
         "inference_tokens",
@@ -256,12 +256,12 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
     size=(6.6, 4.0),
 )
 def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
-    """Arithmetic of pretraining, reinforcement learning and serving: what is done, and what decoding loses.
+    """Compute of pretraining, reinforcement learning and serving.
 
     Parameters
     ----------
     ax : Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Where to draw; a new figure by default.
     **inputs
         Of `lifetime_flops`: a model, tokens or traffic, `decode_inefficiency`. Without `model`, `hardware`
         and `calibration` the lecture's model and its 200T served tokens supply what is left out. Tokens of training
@@ -280,7 +280,7 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
     ax.bar(place, table["flops"], 0.62, color="white", edgecolor=color, hatch="////", label="flops", gid="flops")
     ax.bar(place, table["done_flops"], 0.62, color=color, edgecolor=color, label="done_flops", gid="done")
     top = 1.3 * table["flops"].max()
-    ax.set(xlim=(-0.55, len(table) - 0.45), ylim=(0, top), ylabel="arithmetic that training could do (FLOP)")
+    ax.set(xlim=(-0.55, len(table) - 0.45), ylim=(0, top), ylabel="compute that training could do (FLOP)")
     ax.yaxis.set_major_locator(MaxNLocator(4))
     weights = style.counted(marks["active_parameters"], "parameter")
     wait = f" × {marks['decode_inefficiency']:.3g}"

@@ -94,10 +94,10 @@ def test_the_corner_says_bound_or_estimate() -> None:
 
 
 @pytest.mark.parametrize("name", [made.name for made in charts.all()])
-def test_a_finding_is_the_title_of_the_lectures_picture_only(name: str) -> None:
-    """Other numbers could make it untrue."""
+def test_the_title_adds_conditions_to_the_subject_of_the_lectures_picture_only(name: str) -> None:
+    """Other inputs could make the conditions untrue."""
     made = charts.find(name)
-    assert made.subject != made.title
+    assert made.title.startswith(f"{made.subject}, ")
     assert len(made.subject) < 70
     start = dict(list(made.inputs.items())[:1])
     if start:

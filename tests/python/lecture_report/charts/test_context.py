@@ -312,7 +312,7 @@ def test_price_map_reads_the_lists() -> None:
         assert row["most_decode_cost_ratio"] == found["decode_cost_ratio"].high
     assert table.loc[("published", "DeepSeek-V3"), "kv_bytes_per_token"] == 70_272
     assert table.loc[("published", "Llama-3.1-70B"), "kv_bytes_per_token"] == 327_680
-    assert table.loc[("supposed", "one cache, 8 heads"), "kv_bytes_per_token"] == 2048
+    assert table.loc[("supposed", "one KV cache, 8 heads"), "kv_bytes_per_token"] == 2048
 
 
 def test_price_map_shows_every_list_once() -> None:

@@ -158,7 +158,7 @@ def test_rack_has_a_cable_from_each_chip_to_each_switch(chips: int, switches: in
     assert drawn["switch"] == switches
     assert drawn["cable"] + drawn["hop"] == chips * switches
     assert drawn["hop"] == 2
-    assert drawn["data-centre switch"] == 1
+    assert drawn["data-center switch"] == 1
     assert f"{chips * switches} cables" in words(ax)
     ends = {tuple(map(tuple, made.get_xydata())) for made in ax.get_lines() if made.get_gid() in ("cable", "hop")}
     assert len(ends) == chips * switches  # no cable twice

@@ -72,7 +72,7 @@ def test_the_first_tokens_are_the_boards_picture() -> None:
     assert np.ptp(flat.get_ydata()) == 0
     share = np.interp(8000, slope.get_xdata(), slope.get_ydata()) / flat.get_ydata()[0]
     assert share == pytest.approx(8000 / 65536, rel=1e-6)
-    assert "12 %" in [text.get_text() for text in inset.texts]
+    assert "12%" in [text.get_text() for text in inset.texts]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_device_occupancy_of_another_wait() -> None:
     hold, retrieve = bar(ax, "hold"), bar(ax, "retrieve")
     assert hold.get_width() == 1
     assert retrieve.get_width() == pytest.approx(0.2 * rs.value("hbm_drain_time", hardware="H100"))
-    assert "20 % of the capacity for 1 s\n= 200 ms of the whole" in words(ax)
+    assert "20% of the capacity for 1 s\n= 200 ms of the whole" in words(ax)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1 s"]
 
 

@@ -160,7 +160,7 @@ def test_overtraining_has_the_lectures_marks() -> None:
     assert points(ax, "chinchilla")[0] == pytest.approx([2e12, 2e12])
     marked = {name: point(ax, name)[0] for name in charts.overtraining.data().index}
     assert marked == pytest.approx(
-        {"the rumour": 150e12, "the estimate, rounded": 200e12, "the estimate, not rounded": 259.2e12}
+        {"the rumor": 150e12, "the estimate, rounded": 200e12, "the estimate, not rounded": 259.2e12}
     )
     for k, tokens in enumerate(marked.values()):
         assert points(ax, f"span {k}")[0] == pytest.approx([2e12, tokens])
