@@ -307,9 +307,10 @@ def test_draws_alone_are_a_histogram_with_marks():
     ax = rs.plot(found)
     assert ax.get_xscale() == "log"
     marks = {line.get_label(): line.get_xdata()[0] for line in ax.lines}
-    wanted = dict(zip(("5 %", "50 %", "95 %"), np.quantile(found, [0.05, 0.5, 0.95]), strict=True))
+    wanted = dict(zip(("5%", "50%", "95%"), np.quantile(found, [0.05, 0.5, 0.95]), strict=True))
     assert marks == pytest.approx(wanted, rel=1e-12)
-    assert any(text.get_text().startswith("50 %\n") for text in ax.texts)
+    assert any(text.get_text().startswith("50%\n") for text in ax.texts)
+    assert [line.get_label() for line in ax.lines if line.get_linestyle() == "-"] == ["50%"]
     (steps,) = ax.patches
     assert steps.get_data().values.sum() == pytest.approx(1)
 
