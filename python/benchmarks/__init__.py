@@ -1,4 +1,4 @@
-"""The benchmark: our speed beside this machine's limits and beside other tools, all in one run."""
+"""The benchmark: speed relative to this machine's limits and to other tools, in one run."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ def measure(
     only: Sequence[str] = (),
     say: Callable[[str], None] | None = None,
 ) -> Report:
-    """Measure everything and compare it with what is wanted.
+    """Measure everything, and compare it with the targets.
 
     Parameters
     ----------
     size : {"full", "small"}
-        "small" takes seconds and shows that all of it runs; its figures mean nothing.
+        "small" takes seconds and tests that everything runs. Its figures are meaningless.
     threads : int, optional
         By default as many as the process may use.
     only : sequence of str
-        Names of parts that are to be measured, of `PARTS`; by default all.
+        Names of parts to measure, from `PARTS`. By default all.
     say : callable, optional
-        Told what is being measured.
+        Called with the name of each part.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def measure(
     Raises
     ------
     UnknownName
-        Where `only` names a part that there is not.
+        If `only` names an unknown part.
     """
     from roofslate._base.threads import thread_count
 
@@ -89,7 +89,7 @@ def measure(
         if say is not None:
             say(f"measuring {name.replace('-', ' ')} ...")
         section = calmest(lambda part=part: part(how, count), how.tries)  # type: ignore[misc]
-        if size != "full":  # so little work is all overhead
+        if size != "full":  # the overhead dominates
             section.lines = [replace(line, verdict="") for line in section.lines]
         sections.append(section)
     return Report(machine_facts(size, count, load), sections)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: speed against this machine's limits and against other tools."""
+"""`python -m benchmarks`: speed relative to this machine's limits and to other tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.chart import save
     type=click.Choice(["small", "full"]),
     default="full",
     show_default=True,
-    help="full takes minutes; small shows that it runs.",
+    help="full takes minutes, small tests that it runs.",
 )
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="By default as many as the process may use.")
 @click.option(
@@ -39,9 +39,9 @@ from benchmarks.chart import save
     "chart_file",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw time against points here; the file's ending says the format.",
+    help="Draw time by points here, in the format of the file's ending.",
 )
-@click.option("--only", multiple=True, metavar="PART", help="A part to measure; repeat it for several.")
+@click.option("--only", multiple=True, metavar="PART", help="A part to measure. Repeat the option for several.")
 def bench(
     size: str,
     threads: int | None,
@@ -52,8 +52,8 @@ def bench(
 ) -> None:
     """Measure the engine against this machine's limits and against other tools.
 
-    All ratios are taken within one run, from medians of interleaved repetitions. Tools that are not installed are
-    left out and named.
+    All ratios come from one run, as medians of interleaved repetitions. Tools that are not installed are skipped and
+    listed.
 
     Parts: limits, four-outputs, one-output, one-operation, elasticities, fresh-memory, short-axes, table, points,
     import, memory, bars, best, optimum, pruning, deployments, distributions, solve, samples, stores, long-table,

@@ -1,4 +1,6 @@
-"""Folds and threads in one run: the brute fold beside a loop by hand, two threads beside one, fronts of many points.
+"""Folds and threads in one run: brute folds, two threads, large Pareto frontiers.
+
+Brute folds are compared with a handwritten loop, and two threads with one.
 
 ``python -m benchmarks --only bars`` prints them all.
 """
@@ -30,8 +32,8 @@ _WHERE = [f"pass_time <= {LIMIT * 1e3:g} ms", "hbm_used <= hbm_capacity"]
 
 
 def measure_bars(how: Size, threads: int) -> Section:
-    """Measure all of them, one instruction set after the other, with as many threads as two."""
-    section = Section("Bars: brute folds beside a loop by hand, two threads beside one, fronts")
+    """Measure all of them on one instruction set after the other, with up to two threads."""
+    section = Section("Bars: brute folds and a loop by hand, two threads and one, fronts")
     counts = (1, 2) if threads > 1 else (1,)
     used = _core.instruction_set()
     try:
@@ -64,7 +66,7 @@ def _beside_a_loop(how: Size, counts: Iterable[int], name: str, notes: list[str]
     try:
         loops = {n: by_hand(search, n, name) for n in counts}
     except ImportError as error:
-        notes.append(f"loop by hand: left out, {error.name} is not there")
+        notes.append(f"loop by hand: skipped, {error.name} is missing")
         return []
     _same_places("the loop by hand", search, _search(search, 1, prune=False)(), *loops[1]())
     ours = {n: Contender(f"brute fold, {name}, {n} threads", _search(search, n, prune=False)) for n in counts}
@@ -93,7 +95,7 @@ def _beside_numba(how: Size, threads: int, notes: list[str]) -> list[Line]:
     try:
         run = SEARCH_RIVALS[name][0](search, threads)
     except ImportError as error:
-        notes.append(f"numba: left out, {error.name} is not installed (pip install 'roofslate[bench]')")
+        notes.append(f"numba: skipped, {error.name} is not installed (pip install 'roofslate[bench]')")
         return []
     run()
     rival, pruned = Contender(name, run), Contender("pruned fold", _search(search, threads, prune=True))
@@ -102,7 +104,7 @@ def _beside_numba(how: Size, threads: int, notes: list[str]) -> list[Line]:
 
 
 def _small_grids(how: Size) -> Iterable[Line]:
-    """Calls one after the other in C++, as in a loop of a program; a call of Python takes longer than these grids."""
+    """Call them in a loop in C++, as a call from Python takes longer than these grids."""
     for batches, least in ((2, 1.0), (4, 1.5)):
         surface = Surface((4, 8, batches, 800 if how.rounds > 3 else 80))
         points = int(np.prod(surface.shape))
@@ -159,8 +161,8 @@ def _fronts(how: Size, threads: int) -> Iterable[Line]:
                 progress=False,
             )  # fmt: skip
             if len(ask()) != points:
-                raise RuntimeError(f"not all points of the front of {name} stay")
+                raise RuntimeError(f"the front of {name} lost points")
             contender = Contender(name, ask)
             take_turns([contender], 3)
-            what = f"front of {points:,} points that all stay, {name}{'' if prune else ', prune=False'}"
+            what = f"front of {points:,} nondominated points, {name}{'' if prune else ', prune=False'}"
             yield limit_of(what, contender.median, time_text(contender.median), 3.0, "<= 3 s")

@@ -1,4 +1,4 @@
-"""The search for the best batch as a loop in C++ written for this question alone, compiled for this machine."""
+"""The search for the best batch as a C++ loop specific to this question and machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FLAGS", "by_hand"]
 
 _SOURCE = Path(__file__).parents[2] / "cpp" / "benchmarks" / "best_batches.cpp"
 
-# by the engine's instruction set beside which the loop is measured
+# by instruction set of the engine
 FLAGS = {"avx512": ("-march=native",), "avx2": ("-march=native", "-mno-avx512f"), "neon": ("-march=native",)}
 
 
@@ -41,14 +41,14 @@ def _compiled(flags: tuple[str, ...]) -> ctypes.CDLL:
 
 
 def by_hand(search: Search, threads: int, instruction_set: str) -> Callable[[], Found]:
-    """The loop, on so many threads; it gives the least cost and the place of its batch, -1 for none."""
+    """Return the loop on so many threads, which finds the least cost and its batch, or -1."""
     loop = _compiled(FLAGS[instruction_set]).best_batches
     arrays = search.plain
     axes = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
-    axes.arrays = arrays  # type: ignore[attr-defined]  # which it points to
+    axes.arrays = arrays  # type: ignore[attr-defined]  # referenced by it
     lengths = (ctypes.c_int64 * 4)(*search.shape)
     models, chips, _, contexts = search.shape
-    least, place = np.empty((models, chips, contexts)), np.empty((models, chips, contexts))
+    least, positions = np.empty((models, chips, contexts)), np.empty((models, chips, contexts))
 
     def run() -> Found:
         loop(
@@ -58,8 +58,8 @@ def by_hand(search: Search, threads: int, instruction_set: str) -> Callable[[], 
             ctypes.c_double(LIMIT),
             threads,
             ctypes.c_void_p(least.ctypes.data),
-            ctypes.c_void_p(place.ctypes.data),
+            ctypes.c_void_p(positions.ctypes.data),
         )
-        return np.where(place < 0, np.inf, least), place.astype(np.int64)
+        return np.where(positions < 0, np.inf, least), positions.astype(np.int64)
 
     return run

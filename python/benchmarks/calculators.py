@@ -1,4 +1,4 @@
-"""Public calculators of transformer inference: the time that each takes for one estimate of a decode step."""
+"""Public calculators of transformer inference: time per estimate of a decode step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BATCH, _CONTEXT, _CHIPS = 64, 8192, 8
 
 
 def _llm_analysis() -> Callable[[], Any]:
-    """Its feed-forward size must be a multiple of the width, so the model is not quite Llama's."""
+    """Set up llm-analysis, with a similar model: the MLP size must be a multiple of the width."""
     analysis: Any = importlib.import_module("llm_analysis.analysis")
     config: Any = importlib.import_module("llm_analysis.config")
     model = config.ModelConfig(
@@ -56,7 +56,7 @@ _CALCULATORS: dict[str, Callable[[], Callable[[], Any]]] = {"llm-analysis": _llm
 
 
 def measure_calculators(how: Size) -> Section:
-    """One estimate of a decode step of a 70 B dense model on 8 H100."""
+    """Time one estimate of a decode step of a 70 B dense model on 8 H100."""
     from roofslate.evaluation.value import value
 
     given: dict[str, Any] = {
@@ -68,23 +68,23 @@ def measure_calculators(how: Size) -> Section:
     }
     mine = Contender("rs.value of pass_time, presets", lambda: value("pass_time", **given), calls=100 * how.rounds)
     section = Section("Public calculators: one estimate of a decode step, a dense model of 70 B on 8 H100")
-    others = []
+    rivals = []
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        logging.disable(logging.CRITICAL)  # llm-analysis writes pages
+        logging.disable(logging.CRITICAL)  # llm-analysis logs pages
         try:
             for name, calculator in _CALCULATORS.items():
                 try:
                     run = calculator()
                 except ImportError as error:
-                    section.notes.append(f"{name}: left out, {error.name or error} is not installed")
+                    section.notes.append(f"{name}: skipped, {error.name or error} is not installed")
                     continue
-                others.append(Contender(name, run))
-            take_turns([mine, *others], how.rounds)
+                rivals.append(Contender(name, run))
+            take_turns([mine, *rivals], how.rounds)
         finally:
             logging.disable(logging.NOTSET)
     section.lines = [line_of(mine, "")]
-    section.lines += [line_of(c, "", ratio(c, mine), "takes {:,.0f} x as long") for c in others]
-    if others:
-        section.notes.append("the others look at each operation of a layer, llm-analysis at the prefill too")
+    section.lines += [line_of(c, "", ratio(c, mine), "takes {:,.0f} x as long") for c in rivals]
+    if rivals:
+        section.notes.append("the others compute each operation of a layer, llm-analysis also the prefill")
     return section

@@ -1,4 +1,4 @@
-"""The chart of time against points."""
+"""The chart of time by points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["draw", "save"]
 
 
 def draw(growth: dict[str, dict[int, float]]) -> Axes:
-    """Draw seconds by points for each way to get an answer, in a new figure."""
+    """Draw seconds by points for each method, in a new figure."""
     from roofslate.display import style
 
     with style.house_style():
@@ -29,23 +29,23 @@ def draw(growth: dict[str, dict[int, float]]) -> Axes:
         for (name, seconds), look in zip(growth.items(), style.styles(len(growth)), strict=True):
             ax.plot(list(seconds), list(seconds.values()), label=name, **{"markersize": 4, **look})
             ends.append((float(max(seconds)), seconds[max(seconds)], name, look["color"]))
-        ax.set_xlabel("points of the grid")
-        ax.set_ylabel("time of one answer")
+        ax.set_xlabel("grid points")
+        ax.set_ylabel("time per call")
         ax.grid(axis="y")
         style.scale_ticks(ax.yaxis, "s")
         style.label_ends(ax, ends)
         style.end_ticks(ax.xaxis)
-        style.title(ax, "Least cost of a token on five axes, two conditions")
+        style.title(ax, "Search time by grid points, five axes, two conditions")
     return ax
 
 
 def save(report: Report, path: Path) -> None:
-    """Write the chart of a report in which growth was measured; the file's ending says the format."""
+    """Write the chart of a report with growth, in the format of the file's ending."""
     from matplotlib import pyplot
 
     growth = next((section.growth for section in report.sections if section.growth), None)
     if growth is None:
-        raise InputTypeError("the chart needs the part 'growth', which was not measured")
+        raise InputTypeError("the chart needs the part 'growth', but it was not measured. Add it to only=.")
     figure = draw(growth).get_figure(root=True)
     assert figure is not None
     try:

@@ -1,4 +1,4 @@
-"""Evaluating grids, tables and points, beside the machine's limits and other tools."""
+"""Evaluation of grids, tables and points, relative to machine limits and other tools."""
 
 from __future__ import annotations
 
@@ -71,21 +71,21 @@ def _touch(threads: int, arrays: Iterable[Values]) -> None:
 
 
 def measure_surface(title: str, outputs: tuple[str, ...], how: Size, threads: int) -> Section:
-    """Our engine, the machine and the rivals on one grid, all into the same memory that was used before."""
+    """Compare the engine, the machine and the rivals on one grid and on used memory."""
     from roofslate.evaluation.evaluate import evaluate
 
     surface = Surface(how.grid)
-    wanted, inputs = list(outputs), surface.inputs
-    ours = evaluate(wanted, threads=threads, **inputs)
-    out = {name: ours[name].to_numpy() for name in wanted}
+    names, inputs = list(outputs), surface.inputs
+    ours = evaluate(names, threads=threads, **inputs)
+    out = {name: ours[name].to_numpy() for name in names}
     expected = {name: array.copy() for name, array in out.items()}
     unaligned = {name: _off_a_line(array.shape) for name, array in out.items()}
     bytes_ = sum(array.nbytes for array in out.values())
 
-    into = Contender("roofslate, out=", lambda: evaluate(wanted, threads=threads, out=out, **inputs))
-    pool = Contender("roofslate, memory of a freed result", lambda: evaluate(wanted, threads=threads, **inputs))
+    into = Contender("roofslate, out=", lambda: evaluate(names, threads=threads, out=out, **inputs))
+    pool = Contender("roofslate, memory of a freed result", lambda: evaluate(names, threads=threads, **inputs))
     numpys = Contender(
-        "roofslate, out= 16 bytes off a cache line", lambda: evaluate(wanted, threads=threads, out=unaligned, **inputs)
+        "roofslate, out= 16 bytes off a cache line", lambda: evaluate(names, threads=threads, out=unaligned, **inputs)
     )
     fill = Contender(f"non-temporal fill, {threads} threads", partial(fill_memory, out.values(), threads, True))
     rivals, notes = [], []
@@ -93,7 +93,7 @@ def measure_surface(title: str, outputs: tuple[str, ...], how: Size, threads: in
         try:
             run = rival(surface, outputs, out, threads)
         except ImportError as error:
-            notes.append(f"{name}: left out, {error.name or error} is not installed (pip install 'roofslate[bench]')")
+            notes.append(f"{name}: skipped, {error.name or error} is not installed (pip install 'roofslate[bench]')")
             continue
         _agree(name, expected, run())
         rivals.append(Contender(name, run))
@@ -114,11 +114,11 @@ def measure_surface(title: str, outputs: tuple[str, ...], how: Size, threads: in
 
 
 def _off_a_line(shape: Sequence[int]) -> Values:
-    """Used memory that starts 16 bytes after a cache line, where NumPy starts large arrays."""
+    """Return used memory with an offset of 16 bytes, unlike NumPy's large arrays."""
     points = int(np.prod(shape))
-    whole = fresh_array(points + 2)
-    whole.fill(0)
-    return whole[2:].reshape(shape)
+    padded = fresh_array(points + 2)
+    padded.fill(0)
+    return padded[2:].reshape(shape)
 
 
 def _agree(name: str, expected: Mapping[str, Values], got: Mapping[str, Any]) -> None:
@@ -129,11 +129,11 @@ def _agree(name: str, expected: Mapping[str, Values], got: Mapping[str, Any]) ->
 
 
 def measure_elasticities(how: Size) -> Section:
-    """All elasticities of a cost on one core, into memory that was used before."""
+    """Compute all elasticities of a cost on one core, into used memory."""
     from roofslate.analysis.derivatives import sensitivity
 
     models, chips, batches, contexts = how.grid
-    shape = (models, chips, batches * 5 // 8, contexts)  # about 10^7 points: ten elasticities of each take 0.8 GB
+    shape = (models, chips, batches * 5 // 8, contexts)  # about 10^7 points, as ten elasticities of each take 0.8 GB
     inputs, (output,) = Surface(shape).inputs, COST
     out = sensitivity(output, to=list(inputs), threads=1, **inputs).to_numpy()
     mine = Contender("roofslate, out=", lambda: sensitivity(output, to=list(inputs), threads=1, out=out, **inputs))
@@ -172,7 +172,7 @@ def measure_fresh_memory(how: Size, threads: int) -> Section:
     inputs, points = surface.inputs, int(np.prod(how.grid))
     _core.clear_pool()
     mine = Contender(
-        "roofslate, no memory kept", lambda: evaluate(list(FOUR), threads=threads, **inputs), _core.clear_pool
+        "roofslate, no pooled memory", lambda: evaluate(list(FOUR), threads=threads, **inputs), _core.clear_pool
     )
     touch = Contender(
         f"first touch, {threads} threads", partial(_touch, threads), lambda: [fresh_array(points) for _ in FOUR]
@@ -213,7 +213,7 @@ def measure_short_axes(how: Size) -> Section:
 
 
 def scenario_table(rows: int) -> pd.DataFrame:
-    """Scenarios of which no input is the same in two rows."""
+    """Generate scenarios in which every input differs between rows."""
     import pandas as pd
 
     random = np.random.default_rng(1)
@@ -258,17 +258,17 @@ def measure_table(how: Size, threads: int) -> Section:
 
     expected = {name: with_roofslate()[name].to_numpy() for name in outputs}
     mine = Contender("rs.frame", with_roofslate)
-    others = [Contender("pandas", with_pandas), Contender("NumPy on the columns", with_numpy)]
-    for other in others:
-        _agree(other.name, expected, other.run())
-    take_turns([mine, *others], how.rounds)
+    rivals = [Contender("pandas", with_pandas), Contender("NumPy on the columns", with_numpy)]
+    for rival in rivals:
+        _agree(rival.name, expected, rival.run())
+    take_turns([mine, *rivals], how.rounds)
 
     def rate(c: Contender) -> str:
         return f"{how.rows / c.median / 1e6:.1f} Mrow/s"
 
     lines = [
         line_of(mine, rate(mine)),
-        *(line_of(c, rate(c), ratio(c, mine), "ours is {:.2f} x as fast", 4.0) for c in others),
+        *(line_of(c, rate(c), ratio(c, mine), "ours is {:.2f} x as fast", 4.0) for c in rivals),
     ]
     return Section(f"Table of scenarios: {how.rows:,} rows, 8 columns in, 3 out", lines)
 
@@ -309,12 +309,16 @@ def measure_points(how: Size) -> Section:
     one = Contender("rs.evaluate", lambda: evaluate("cost_per_token", **plain), calls=calls)
     one_array = Contender("one DataArray", lambda: xr.DataArray(np.array(1.0), name="x", attrs=attrs), calls=calls)
     take_turns([numbers, presets, one, one_array], how.rounds)
-    rest = statistics.median(a - b for a, b in zip(one.seconds, one_array.seconds, strict=True))
+    overhead = statistics.median(a - b for a, b in zip(one.seconds, one_array.seconds, strict=True))
     lines = [
         limit_of(numbers.name, numbers.median, time_text(numbers.median), 10e-6, "<= 10 µs"),
         limit_of(presets.name, presets.median, time_text(presets.median), 25e-6, "<= 25 µs"),
         limit_of(
-            "rs.evaluate of one point, without the time of one DataArray", rest, time_text(rest), 0.5e-3, "<= 500 µs"
+            "rs.evaluate of one point, without the time of one DataArray",
+            overhead,
+            time_text(overhead),
+            0.5e-3,
+            "<= 500 µs",
         ),
     ]
     return Section("Single points: cost_per_token, warm", lines)
@@ -362,7 +366,7 @@ print(status("VmHWM") - before - result.nbytes)
 def measure_memory(how: Size, threads: int) -> Section:
     section = Section("Peak memory of an evaluation of four outputs")
     if not os.path.exists("/proc/self/status"):  # noqa: PTH110
-        section.notes.append("left out: this system does not tell a process's peak memory")
+        section.notes.append("skipped, this system does not report peak memory")
         return section
     (beyond,) = child(_MEMORY, str(threads), *map(str, how.grid))
     section.lines.append(limit_of("beyond its results", beyond, f"{beyond / 1e6:.1f} MB", 64e6, "<= 64 MB"))

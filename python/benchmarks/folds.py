@@ -1,4 +1,4 @@
-"""Folding grids that nobody could keep: the best point, frontiers, histograms and quantiles."""
+"""Reductions of grids too large to store: best points, frontiers, histograms, quantiles."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ CELL: dict[str, float] = {
 }
 WHERE = ["pass_time <= 50 ms", "hbm_used <= 192 GB"]
 
-_WHOLE_GRIDS = 10  # arrays of all points that NumPy and JAX may hold at once
+_WHOLE_GRIDS = 10  # arrays of all points stored by NumPy and JAX at once
 _BRUTE = {"numba, slow factors hoisted": 1.0, "NumPy": 40.0, "JAX jit": 8.0}
 _PRUNED = {"numba, slow factors hoisted": 2.0}
 
 
 def measure_best(how: Size, threads: int) -> Section:
-    """The best batch for each model, chip and context."""
+    """Find the best batch for each model, chip and context."""
     from roofslate.folds.best import best
 
     search = Search(how.search)
@@ -61,15 +61,15 @@ def measure_best(how: Size, threads: int) -> Section:
     pruned = Contender("rs.best", ours(search, True))
     _same_result(brute.run(), pruned.run())
     rivals, notes, share = [], [], {}
-    for name, (rival, whole) in SEARCH_RIVALS.items():
+    for name, (rival, stores_grids) in SEARCH_RIVALS.items():
         question = search
-        if whole and _core.available_memory() < 8 * points * _WHOLE_GRIDS:
+        if stores_grids and _core.available_memory() < 8 * points * _WHOLE_GRIDS:
             question = Search((max(1, how.search[0] // 4), *how.search[1:]))
-            notes.append(f"{name} ran on a quarter of the grid: there is no memory for all of it")
+            notes.append(f"{name} ran on a quarter of the grid, for lack of memory")
         try:
             run = rival(question, threads)
         except ImportError as error:
-            notes.append(f"{name}: left out, {error.name or error} is not installed (pip install 'roofslate[bench]')")
+            notes.append(f"{name}: skipped, {error.name or error} is not installed (pip install 'roofslate[bench]')")
             continue
         _same_places(name, question, ours(question, False)(), *run())
         rivals.append(Contender(name, run))
@@ -95,25 +95,25 @@ def _same_result(a: Any, b: Any) -> None:
         raise RuntimeError("the best points with and without pruning differ")
 
 
-def _same_places(name: str, search: Search, ours: Any, least: Any, place: Any) -> None:
-    """Compare what a rival found: the same values, and at its places the same value as at ours.
+def _same_places(name: str, search: Search, ours: Any, least: Any, positions: Any) -> None:
+    """Compare a rival's result: equal values, also at its positions.
 
-    Where compute binds, the cost of a token does not depend on the batch, and rounding picks one of equal places.
+    If decoding is compute-bound, the cost per token is constant in the batch, and rounding selects a position.
     """
     import xarray as xr
     from roofslate.evaluation.evaluate import evaluate
     from roofslate.grid.read import Settled
 
     expected = ours["cost_per_token"].to_numpy()
-    there = place >= 0
-    if not np.array_equal(there, ~np.isnan(expected)):
-        raise RuntimeError(f"{name} and roofslate differ in where a batch meets the conditions")
-    worst = np.max(np.abs(least[there] / expected[there] - 1), initial=0.0)
+    is_found = positions >= 0
+    if not np.array_equal(is_found, ~np.isnan(expected)):
+        raise RuntimeError(f"{name} and roofslate differ in feasible points")
+    worst = np.max(np.abs(least[is_found] / expected[is_found] - 1), initial=0.0)
     inputs = search.inputs
     batches = inputs["batch_size"].to_numpy()
-    inputs["batch_size"] = xr.DataArray(batches[place], dims=("model_number", "chip_number", "context_length"))
-    at_its = evaluate("cost_per_token", Settled(inputs)).to_numpy()  # also where none was found
-    worst = max(worst, np.max(np.abs(at_its[there] / expected[there] - 1), initial=0.0))
+    inputs["batch_size"] = xr.DataArray(batches[positions], dims=("model_number", "chip_number", "context_length"))
+    at_its = evaluate("cost_per_token", Settled(inputs)).to_numpy()  # also at infeasible points
+    worst = max(worst, np.max(np.abs(at_its[is_found] / expected[is_found] - 1), initial=0.0))
     if not worst <= 1e-12:
         raise RuntimeError(f"{name} and roofslate differ in the least cost by {worst:.1e}")
 
@@ -122,7 +122,7 @@ def _same_places(name: str, search: Search, ours: Any, least: Any, place: Any) -
 
 
 def deep_axes(count: int) -> dict[str, Any]:
-    """Five axes of a serving cell."""
+    """Return five axes of a serving replica."""
     return {
         "batch_size": np.geomspace(1, 8192, count),
         "context_length": np.geomspace(1e5, 1e6, count),
@@ -157,7 +157,7 @@ print(status("VmHWM") - before)
 
 
 def measure_optimum(how: Size, threads: int) -> Section:
-    """One optimum over more points than could be looked at."""
+    """Find one optimum on more points than can be scanned."""
     from roofslate.folds.best import best
 
     axes = deep_axes(how.deep)
@@ -174,14 +174,14 @@ def measure_optimum(how: Size, threads: int) -> Section:
         (beyond,) = child(_PEAK, str(threads), str(how.deep))
         lines.append(limit_of("peak memory that the call adds", beyond, f"{beyond / 1e6:.1f} MB", 20e6, "<= 20 MB"))
     else:
-        notes.append("peak memory is left out: this system does not tell a process's")
+        notes.append("peak memory is skipped, this system does not report it")
     return Section(
         f"One optimum over {float(how.deep**5):.2g} points: five axes of {how.deep}, two conditions", lines, notes
     )
 
 
 def measure_pruning(how: Size, threads: int) -> Section:
-    """The same optimum with and without pruning, and a frontier."""
+    """Find the same optimum with and without pruning, and a frontier."""
     from roofslate.folds.best import best
     from roofslate.folds.pareto import pareto
 
@@ -212,7 +212,7 @@ def measure_pruning(how: Size, threads: int) -> Section:
 
 
 def measure_deployments(how: Size, threads: int) -> Section:
-    """The best deployment over layouts, clients and prompts, and the nearest where goals are impossible."""
+    """Find the best deployment by layout, concurrency and prompt, feasible and infeasible."""
     from roofslate.deployment.search import deploy
 
     count = 4 * how.cube
@@ -234,14 +234,14 @@ def measure_deployments(how: Size, threads: int) -> Section:
             name, lambda: deploy(objective=objective, where=where, threads=threads, progress=False, **inputs)
         )
 
-    asked = [
+    contenders = [
         ask("cost_per_output_token", "30 ms"),
-        ask("cost_per_output_token", "30 us"),  # none can: what the nearest misses
+        ask("cost_per_output_token", "30 us"),  # infeasible, so the search returns the nearest
         ask("cost_per_token", "30 ms"),
     ]
-    layouts = sum(len(part) for part in (asked[0].run().table, asked[0].run().rejected))
-    take_turns(asked, max(3, how.rounds // 3))
-    lines = [limit_of(c.name, c.median, time_text(c.median), 5.0, "<= 5 s") for c in asked]
+    layouts = sum(len(part) for part in (contenders[0].run().table, contenders[0].run().rejected))
+    take_turns(contenders, max(3, how.rounds // 3))
+    lines = [limit_of(c.name, c.median, time_text(c.median), 5.0, "<= 5 s") for c in contenders]
     points = float(layouts * count**2)
     return Section(
         f"Deployments: {points:.2g} points, {layouts} layouts x {count:,} clients x {count:,} prompts", lines
@@ -252,7 +252,7 @@ def measure_deployments(how: Size, threads: int) -> Section:
 
 
 def measure_distributions(how: Size) -> Section:
-    """Histogram and quantiles of all values of two grids, on one thread."""
+    """Compute a histogram and quantiles of all values of two grids, on one thread."""
     from roofslate.folds.histogram import histogram
     from roofslate.folds.quantiles import quantiles
 

@@ -1,4 +1,4 @@
-"""How time grows with outputs, axes, quantities and points."""
+"""Growth of time with outputs, axes, quantities and points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["measure_growth", "measure_point_cost"]
 
-# Each varies along all axes of a surface.
+# Each depends on all axes of a surface.
 _OUTPUTS = (
     "pass_time",
     "cost_per_token",
@@ -35,31 +35,31 @@ _OUTPUTS = (
 )
 _CHAIN = ("kv_fetch_time", "memory_time", "pass_time", "cost_per_token")
 _AXES = ("context_length", "batch_size", "hbm_bandwidth", "peak_flops", "chips", "kv_bytes_per_token")
-_ROOM = 192e9  # of a chip, as WHERE has it
+_HBM_CAPACITY = 192e9  # per chip, as in WHERE
 
 
 def measure_point_cost(how: Size, threads: int) -> Section:
-    """The cost of a point as outputs, quantities and axes grow; grids of one size, into memory used before."""
+    """Measure time per point by outputs, quantities and axes, on equal grids and used memory."""
     from roofslate.evaluation.evaluate import evaluate
     from roofslate.grid.checks import used
 
     surface = Surface((4, 8, how.slope >> 11, 64))
     inputs, points = surface.inputs, int(np.prod(surface.shape))
-    asked: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    cases: dict[str, tuple[list[str], dict[str, Any]]] = {}
     for count in (1, 2, 4, 8):
-        asked[f"{count} output{'s' * (count > 1)}"] = (list(_OUTPUTS[:count]), inputs)
+        cases[f"{count} output{'s' * (count > 1)}"] = (list(_OUTPUTS[:count]), inputs)
     for name in _CHAIN:
         supplied = {k: float(v) for k, v in inputs.items() if not np.ndim(v)}
         arrays = [k for k, v in inputs.items() if np.ndim(v)]
         needed = len(used([name], supplied, arrays))
-        asked[f"{name}, from {needed} inputs"] = ([name], inputs)
+        cases[f"{name}, from {needed} inputs"] = ([name], inputs)
     for count in range(1, len(_AXES) + 1):
         fixed = {**CELL, "chips": 72.0, "hbm_bandwidth": 8e12, "peak_flops": 5e15, "batch_size": 256.0}
         name = f"cost_per_token on {count} ax{'e' if count > 1 else 'i'}s"
-        asked[name] = (["cost_per_token"], {**fixed, **_split(how.slope, count)})
+        cases[name] = (["cost_per_token"], {**fixed, **_split(how.slope, count)})
 
     lines = []
-    for name, (outputs, given) in asked.items():
+    for name, (outputs, given) in cases.items():
         memory = {o: a.to_numpy() for o, a in evaluate(outputs, given, threads=threads).items()}
         size = max(array.size for array in memory.values())
         run = partial(evaluate, outputs, threads=threads, out=memory, progress=False, **given)
@@ -72,7 +72,7 @@ def measure_point_cost(how: Size, threads: int) -> Section:
 
 
 def _split(points: int, axes: int) -> dict[str, Any]:
-    """As many points, over so many axes of equal length."""
+    """Distribute the points to axes of equal length."""
     count = round(points ** (1 / axes))
     ends = {
         "context_length": (128, 1e6),
@@ -89,8 +89,8 @@ def _split(points: int, axes: int) -> dict[str, Any]:
 
 
 def measure_growth(how: Size, threads: int) -> Section:
-    """Time of the same question against its points: the least cost of a token on five axes."""
-    section = Section("Time against points: the least cost_per_token, five axes, two conditions")
+    """Measure time by points, for the least cost per token on five axes."""
+    section = Section("Time by points: the least cost_per_token, five axes, two conditions")
     ways: dict[str, tuple[Callable[[dict[str, Any]], Any], float]] = {
         "rs.best": (_best(threads, True), 1e13),
         "rs.best, prune=False": (_best(threads, False), 2e9),
@@ -98,29 +98,29 @@ def measure_growth(how: Size, threads: int) -> Section:
     }
     try:
         loop = grid_loop(threads)
-        ways["numba, fused"] = (lambda axes: loop(axes=axes, room=_ROOM, **CELL), 2e9)
+        ways["numba, fused"] = (lambda axes: loop(axes=axes, hbm_capacity=_HBM_CAPACITY, **CELL), 2e9)
     except ImportError:
-        section.notes.append("numba: left out, it is not installed (pip install 'roofslate[bench]')")
+        section.notes.append("numba: skipped, it is not installed (pip install 'roofslate[bench]')")
     ways["NumPy"] = (_numpy, 2e7)
-    found: dict[int, dict[str, float]] = {}
+    costs: dict[int, dict[str, float]] = {}
     for decade in range(3, how.decades + 1):
         axes = deep_axes(round(10 ** (decade / 5)))
         points = int(np.prod([len(values) for values in axes.values()]))
         for name, (ask, most) in ways.items():
             if points > most:
                 continue
-            found.setdefault(points, {})[name] = float(ask(axes))  # the first call compiles
+            costs.setdefault(points, {})[name] = float(ask(axes))  # the first call compiles
             section.growth.setdefault(name, {})[points] = _median(ask, axes, how.rounds)
-    for points, least in found.items():
+    for points, least in costs.items():
         searched = [x for name, x in least.items() if name != "rs.evaluate"]
         if not np.allclose(searched, searched[0], rtol=1e-12, atol=0):
             raise RuntimeError(f"the least costs of {points:,} points differ: {least}")
-    section.notes.append("rs.evaluate stores the costs of all points and searches nothing")
+    section.notes.append("rs.evaluate stores the costs of all points, without a search")
     return section
 
 
 def _median(ask: Callable[[dict[str, Any]], Any], axes: dict[str, Any], rounds: int) -> float:
-    """The median of several calls; of two where they are long."""
+    """Return the median of several calls, or of two long ones."""
     seconds: list[float] = []
     while len(seconds) < rounds and (len(seconds) < 2 or sum(seconds) < 2):
         start = time.perf_counter()
@@ -134,10 +134,10 @@ def _best(threads: int, prune: bool) -> Callable[[dict[str, Any]], Any]:
 
     def ask(axes: dict[str, Any]) -> float:
         given: dict[str, Any] = {**CELL, **axes}
-        found = best(
+        optimum = best(
             "cost_per_token", given, over=list(axes), where=WHERE, threads=threads, prune=prune, progress=False
         )
-        return float(found["cost_per_token"])
+        return float(optimum["cost_per_token"])
 
     return ask
 
@@ -156,5 +156,5 @@ def _numpy(axes: dict[str, Any]) -> float:
     B, L, n, m, F = np.ix_(*axes.values())
     bytes_ = CELL["total_parameters"] * CELL["bytes_per_weight"] + B * L * CELL["kv_bytes_per_token"]
     t = np.maximum(2 * CELL["active_parameters"] * B / n / F, bytes_ / (n * m))
-    costs = np.where((t <= LIMIT) & (bytes_ / n <= _ROOM), t * (n * CELL["chip_price"] / B), np.inf)
+    costs = np.where((t <= LIMIT) & (bytes_ / n <= _HBM_CAPACITY), t * (n * CELL["chip_price"] / B), np.inf)
     return float(costs.min())

@@ -1,4 +1,4 @@
-"""The machine that measures: its memory, what else runs on it, and how much is measured."""
+"""The measuring machine: its memory and load, and the amount of work."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ __all__ = [
 Values = npt.NDArray[np.float64]
 
 _HUGE_PAGE = 2 << 20
-_CALM = 0.15  # processors that others may keep busy
+_CALM = 0.15  # tolerated load of other processes, in processors
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured."""
+    """The amount of work."""
 
     rounds: int
     grid: tuple[int, int, int, int]
     square: int  # both axes of the one-operation grid
     rows: int
     processes: int
-    tries: int  # of a part during which other processes are at work
-    search: tuple[int, int, int, int]  # models, chips, batches, contexts, of which the batches are searched
-    deep: int  # each of five axes
-    wide: int  # each of four axes
-    cube: int  # each of three axes
-    stored: tuple[int, ...]  # values of results
+    tries: int  # per part, while other processes are busy
+    search: tuple[int, int, int, int]  # models, chips, batches, contexts. The batches are searched.
+    deep: int  # per axis, five axes
+    wide: int  # per axis, four axes
+    cube: int  # per axis, three axes
+    stored: tuple[int, ...]  # values per result
     long_table: int  # rows
-    slope: int  # points of the grids on which the cost of a point is told
+    slope: int  # points per grid for the cost of a point
     decades: int  # of the largest grid
-    solves: int  # each of three axes
+    solves: int  # per axis, three axes
     draws: int
-    axis: int  # points of the only one
-    fronts: tuple[int, int]  # points that all stay, of two objectives and of three
+    axis: int  # points of the single axis
+    fronts: tuple[int, int]  # nondominated points, with two and with three objectives
 
 
 SIZES = {
@@ -108,26 +108,26 @@ SIZES = {
 
 
 def calmest(part: Callable[[], Section], tries: int) -> Section:
-    """Measure a part again while other processes are at work; the calmest try counts."""
+    """Repeat a part while other processes are busy, and return the run with the least load."""
     calmest, least = None, math.inf
     for _ in range(tries):
         start, busy = time.perf_counter(), busy_elsewhere()
         section = part()
         _core.clear_pool()
-        others = (busy_elsewhere() - busy) / (time.perf_counter() - start)
-        if calmest is None or others < least:
-            calmest, least = section, others
-        if others < _CALM:
+        other_load = (busy_elsewhere() - busy) / (time.perf_counter() - start)
+        if calmest is None or other_load < least:
+            calmest, least = section, other_load
+        if other_load < _CALM:
             break
     assert calmest is not None
-    if least >= _CALM:  # a limit that was shared is no limit
+    if least >= _CALM:  # a shared machine has no valid limits
         calmest.lines = [replace(line, verdict=DISTURBED if line.verdict else "") for line in calmest.lines]
-        calmest.notes.append(f"not judged: other processes kept {least:.1f} processors busy meanwhile")
+        calmest.notes.append(f"not judged, other processes used {least:.1f} processors meanwhile")
     return calmest
 
 
 def busy_elsewhere() -> float:
-    """Processor seconds that other processes have used; a constant where the system does not tell."""
+    """Return processor seconds of other processes, or a constant if they are not reported."""
     try:
         with open("/proc/stat", encoding="utf-8") as lines:  # noqa: PTH123
             user, nice, system, _, _, irq, soft_irq, *_ = map(int, lines.readline().split()[1:])
@@ -149,22 +149,22 @@ def machine_facts(size: str, threads: int, load: float) -> dict[str, str]:
         "date": time.strftime("%Y-%m-%d"),
         "roofslate": f"{__version__}, instructions {_core.instruction_set()}",
         "processor": f"{model}, {os.cpu_count()} cores, {threads} threads used",
-        "load average": f"{load:.2f} before, {os.getloadavg()[0]:.2f} after (the benchmark itself among it)",
-        "size": size if size == "full" else f"{size}, a trial run: its figures mean nothing",
-        "method": "medians of measurements taken in turns; ratios are medians of the ratios of each turn; "
-        "a part is measured again while others are at work",
+        "load average": f"{load:.2f} before, {os.getloadavg()[0]:.2f} after (the benchmark included)",
+        "size": size if size == "full" else f"{size}, a trial run without meaningful figures",
+        "method": "medians of measurements in turns. Ratios are medians of the ratios per turn. "
+        "A part is repeated while other processes are busy",
     }
 
 
 def fresh_array(points: int) -> Values:
-    """Memory that nobody has touched, in huge pages where the system has them."""
+    """Return untouched memory, in huge pages if the system has them."""
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
-    block = mmap.mmap(-1, points * 8 + _HUGE_PAGE, **private)  # shared memory would come in small pages
+    block = mmap.mmap(-1, points * 8 + _HUGE_PAGE, **private)  # shared memory would have small pages
     if hasattr(mmap, "MADV_HUGEPAGE"):
         block.madvise(mmap.MADV_HUGEPAGE)
-    whole = np.frombuffer(block, dtype=np.float64)
-    skipped = -whole.ctypes.data % _HUGE_PAGE // 8
-    return whole[skipped : skipped + points]
+    unaligned = np.frombuffer(block, dtype=np.float64)
+    skipped = -unaligned.ctypes.data % _HUGE_PAGE // 8
+    return unaligned[skipped : skipped + points]
 
 
 def fill_memory(arrays: Iterable[Values], threads: int, stream: bool) -> None:
@@ -173,6 +173,6 @@ def fill_memory(arrays: Iterable[Values], threads: int, stream: bool) -> None:
 
 
 def child(program: str, *arguments: str) -> list[float]:
-    """Numbers that a Python program prints in a process of its own."""
+    """Return the numbers printed by a Python program in a separate process."""
     done = subprocess.run([sys.executable, "-c", program, *arguments], check=True, capture_output=True, text=True)
     return [float(word) for word in done.stdout.split()]

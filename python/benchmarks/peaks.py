@@ -1,4 +1,4 @@
-"""Peak memory of contenders, each in a process of its own: what it takes beyond its imports, results among it."""
+"""Peak memory of contenders in separate processes, without imports, with results."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["ENGINE", "peak_text"]
 
 ENGINE = "roofslate"
-_FEWEST = 1 << 22  # points; of fewer, memory is all overhead
+_FEWEST = 1 << 22  # points, below which overhead dominates
 
 
 def peak_text(name: str, shape: Sequence[int], threads: int, outputs: Sequence[str] = ()) -> str:
-    """The peak memory of a contender, as a person reads it: of a surface, or of a search where there are no outputs.
+    """Format the peak memory of a contender: of a surface, or of a search without outputs.
 
-    Empty where the grid is small or the system does not tell.
+    Empty if the grid is small, or if the system does not report it.
     """
     if math.prod(shape) < _FEWEST or not Path("/proc/self/clear_refs").exists():
         return ""
@@ -60,12 +60,12 @@ def _bytes(key: str) -> int:
 
 
 def _measure(name: str, outputs: str, threads: str, *shape: str) -> int:
-    wanted = outputs.split(",") if outputs else []
-    _call(name, wanted, int(threads), (2, 2, 4, 8))()  # imports and compiles
-    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # forgets the peak so far
+    output_names = outputs.split(",") if outputs else []
+    _call(name, output_names, int(threads), (2, 2, 4, 8))()  # imports and compiles
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak
     before = _bytes("VmRSS")
     models, chips, batches, contexts = map(int, shape)
-    result = _call(name, wanted, int(threads), (models, chips, batches, contexts))()
+    result = _call(name, output_names, int(threads), (models, chips, batches, contexts))()
     peak = _bytes("VmHWM") - before
     del result
     return peak

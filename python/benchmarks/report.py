@@ -1,4 +1,4 @@
-"""What was measured, as text, Markdown and JSON."""
+"""Measurements as text, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ class Line:
     Attributes
     ----------
     what : str
-        What was measured.
+        The measured call or tool.
     time, rate : str
-        As a person reads them.
+        Formatted values.
     figure : float or None
-        What counts: a ratio to something measured in turns with it, a time, a number of bytes.
+        The judged value: a ratio to a contender measured in turns, a time, a number of bytes.
     figure_text : str
-        The figure with what it means.
+        The formatted figure.
     target : str
-        What is wanted of the figure; empty where nothing is.
+        Target of the figure, empty if there is none.
     verdict : str
-        "holds", "falls short" or, where other processes were at work, "disturbed"; empty without a target and in a
-        trial run.
+        "holds", "falls short" or, with other processes busy, "disturbed". Empty without a target, and in a trial run.
     memory : str
-        The peak of a process that does this alone, beyond its imports.
+        Peak memory of a separate process, without imports.
     """
 
     what: str
@@ -51,7 +50,7 @@ class Line:
 
 @dataclass
 class Section:
-    """Measurements that belong together, and what to know about them.
+    """Related measurements, with notes.
 
     Attributes
     ----------
@@ -59,7 +58,7 @@ class Section:
     lines : list of Line
     notes : list of str
     growth : dict
-        Seconds by number of points, for each way to get an answer.
+        Seconds by number of points, for each method.
     """
 
     title: str
@@ -69,12 +68,15 @@ class Section:
 
     @property
     def growth_rows(self) -> list[list[str]]:
-        """Times as a table: a row for each number of points; empty without any."""
+        """Tabulate times, with a row per number of points."""
         if not self.growth:
             return []
         counts = sorted({points for seconds in self.growth.values() for points in seconds})
         rows = [
-            [f"{points:,}", *(time_text(way[points]) if points in way else "" for way in self.growth.values())]
+            [
+                f"{points:,}",
+                *(time_text(seconds[points]) if points in seconds else "" for seconds in self.growth.values()),
+            ]
             for points in counts
         ]
         return [["points", *self.growth], *rows]
@@ -84,7 +86,7 @@ class Section:
 class Report:
     """A finished benchmark.
 
-    `str()` gives the tables as text; `markdown` and `json` are texts too.
+    `str()` returns the tables as text. `markdown` and `json` are texts too.
 
     Attributes
     ----------
@@ -109,7 +111,7 @@ class Report:
 
     @property
     def short(self) -> list[Line]:
-        """Lines that miss their target."""
+        """The lines that miss their targets."""
         return [line for section in self.sections for line in section.lines if line.verdict == "falls short"]
 
     @property
@@ -117,8 +119,8 @@ class Report:
         verdicts = [line.verdict for section in self.sections for line in section.lines if line.verdict]
         disturbed = verdicts.count(DISTURBED)
         judged = len(verdicts) - disturbed
-        text = f"{judged - len(self.short)} of {judged} targets hold." if judged else "No target was judged."
-        return text + (f" {disturbed} were not judged: other processes were at work." if disturbed else "")
+        text = f"{judged - len(self.short)} of {judged} targets met." if judged else "No target was judged."
+        return text + (f" {disturbed} were not judged, as other processes were busy." if disturbed else "")
 
     def __str__(self) -> str:
         text = [f"{key}: {value}" for key, value in self.machine.items()]
@@ -132,7 +134,7 @@ class Report:
 
     @property
     def markdown(self) -> str:
-        """The tables as Markdown."""
+        """Format the tables as Markdown."""
         text = [f"- {key}: {value}" for key, value in self.machine.items()]
         for section, rows in self._tables():
             text += ["", f"## {section.title}"]
@@ -144,7 +146,7 @@ class Report:
 
     @property
     def json(self) -> str:
-        """Everything as JSON."""
+        """Format everything as JSON."""
         return json.dumps({"machine": self.machine, "sections": [asdict(s) for s in self.sections]}, indent=2)
 
 
@@ -166,7 +168,7 @@ def rate_text(points: float, seconds: float) -> str:
 def line_of(
     contender: Contender, rate: str, figure: float | None = None, meaning: str = "", least: float | None = None
 ) -> Line:
-    """A line whose figure is wanted to be large."""
+    """Make a line with a figure to maximize."""
     figure_text = "" if figure is None else meaning.format(figure)
     if figure is None or least is None:
         return Line(contender.name, time_text(contender.median), rate, figure, figure_text)
@@ -175,7 +177,7 @@ def line_of(
 
 
 def limit_of(what: str, figure: float, text: str, most: float, target: str) -> Line:
-    """A line whose figure is wanted to be small."""
+    """Make a line with a figure to minimize."""
     return Line(
         what, figure=figure, figure_text=text, target=target, verdict="holds" if figure <= most else "falls short"
     )

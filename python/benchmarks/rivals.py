@@ -1,6 +1,8 @@
-"""The decode surface as good users of NumPy, numexpr, numba and JAX write it: slow factors hoisted, memory given.
+"""The decode surface in idiomatic NumPy, numexpr, numba and JAX, slow factors hoisted.
 
-Those of tables and compressed arrays are in `table_rivals`.
+The caller supplies memory.
+
+Rivals with tables and compressed arrays are in `table_rivals`.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Surface:
 
     @property
     def axes(self) -> dict[str, tuple[int, Values]]:
-        """Each input that varies: the position of its axis, and its values."""
+        """Return each varying input: the position of its axis, and its values."""
         models, chips, batches, contexts = (np.arange(n, dtype=float) for n in self.shape)
         return {
             "total_parameters": (0, 400e9 + 100e9 * models),
@@ -56,7 +58,7 @@ class Surface:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """For `rs.evaluate`."""
+        """Return the inputs of `rs.evaluate`."""
         import xarray as xr
 
         dims = ("model_number", "chip_number", "batch_size", "context_length")
@@ -65,19 +67,19 @@ class Surface:
 
     @property
     def core_inputs(self) -> list[tuple[str, Values, list[int]]]:
-        """For the compiled engine."""
+        """Return the inputs of the compiled engine."""
         constants = {"chips": self.chips, "bytes_per_weight": self.bytes_per_weight}
         arrays = [(name, values, [axis]) for name, (axis, values) in self.axes.items()]
         return arrays + [(name, np.array(x), []) for name, x in constants.items()]
 
     @property
     def plain(self) -> dict[str, Values]:
-        """The values alone."""
+        """Return the values without positions."""
         return {name: values for name, (_, values) in self.axes.items()}
 
     @property
     def factors(self) -> dict[str, Values]:
-        """What varies slowly, in shapes that broadcast: compute, weight fetch, fetch of one token, price of a pass."""
+        """Return slowly varying factors in broadcastable shapes: compute, weights, token, price."""
         x = {
             name: values.reshape([-1 if d == axis else 1 for d in range(4)])
             for name, (axis, values) in self.axes.items()

@@ -1,4 +1,4 @@
-"""Quantiles of a hundred million draws beside a Monte Carlo in NumPy."""
+"""Quantiles of a hundred million draws, and a Monte Carlo in NumPy for comparison."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["SEED", "Q", "guesses", "measure_samples"]
 
 Q = (0.05, 0.5, 0.95)
 SEED = 1
-_MOST_KEPT = 4_000_000  # draws that NumPy takes at once
+_MOST_KEPT = 4_000_000  # draws of NumPy at once
 
 
 def guesses() -> dict[str, Any]:
-    """Five inputs of the over-training, each with a distribution."""
+    """Return five inputs of the overtraining formula, each with a distribution."""
     stats = importlib.import_module("scipy.stats")
     return {
         "model_token_rate": stats.lognorm(0.9, scale=50e6),
@@ -35,15 +35,15 @@ def guesses() -> dict[str, Any]:
 
 
 def _monte_carlo(draws: int) -> Values:
-    """The formula on plain draws, as a user of NumPy writes it."""
+    """Compute the formula on plain draws, as a user of NumPy would."""
     rng = np.random.default_rng(SEED)
     rate = 50e6 * np.exp(0.9 * rng.standard_normal(draws))
     life = 60 * 86400 * np.exp(0.5 * rng.standard_normal(draws))
     inefficiency = rng.uniform(1, 5, draws)
     weights = 30e9 * np.exp(rng.uniform(0, np.log(10), draws))
     optimal = 10 * np.exp(rng.uniform(0, np.log(11.8), draws))
-    found: Values = np.quantile(rate * life * (2 * inefficiency / 6) / (optimal * weights), Q)
-    return found
+    result: Values = np.quantile(rate * life * (2 * inefficiency / 6) / (optimal * weights), Q)
+    return result
 
 
 _PEAK = """
@@ -62,35 +62,37 @@ print(peak())
 
 
 def measure_samples(how: Size, threads: int) -> Section:
-    """Three quantiles of a question with five uncertain inputs."""
+    """Compute three quantiles of a formula with five uncertain inputs."""
     from roofslate.folds.quantiles import quantiles
 
     title = f"Quantiles of {how.draws:,} draws: over-training with five uncertain inputs, three quantiles"
     try:
         inputs = guesses()
     except ImportError as error:
-        return Section(title, [], [f"left out, {error.name} is not installed (pip install 'roofslate[analysis]')"])
+        return Section(title, [], [f"skipped, {error.name} is not installed (pip install 'roofslate[analysis]')"])
 
     def asking(count: int) -> Any:
         return lambda: np.asarray(
             quantiles("overtraining_ratio", Q, n=how.draws, seed=SEED, threads=count, progress=False, **inputs)
         )
 
-    kept = min(how.draws, _MOST_KEPT)
+    plain_draws = min(how.draws, _MOST_KEPT)
     ours, alone = Contender(f"rs.quantiles, {threads} threads", asking(threads)), Contender("rs.quantiles", asking(1))
-    plain = Contender(f"NumPy, {kept:,} plain draws", lambda: _monte_carlo(kept))
+    plain = Contender(f"NumPy, {plain_draws:,} plain draws", lambda: _monte_carlo(plain_draws))
     if not np.array_equal(ours.run(), alone.run()):
         raise RuntimeError("quantiles differ with the number of threads")
     worst = np.max(np.abs(plain.run() / ours.run() - 1))
-    if not worst <= 30 / np.sqrt(kept):  # standard errors of the plain draws are 1.5 to 3 over this root
+    if not worst <= 30 / np.sqrt(plain_draws):  # standard errors of the plain draws are 1.5 to 3 divided by this root
         raise RuntimeError(f"NumPy and roofslate differ in a quantile by {worst:.1e}")
     take_turns([ours, alone, plain], max(3, how.rounds // 3))
     rate = how.draws / ours.median / 1e9
-    scale = how.draws / kept
+    scale = how.draws / plain_draws
     lines: list[Line] = [
         line_of(ours, rate_text(how.draws, ours.median), rate, "{:.2f} Gsample/s", 0.1),
         line_of(alone, rate_text(how.draws, alone.median)),
-        line_of(plain, rate_text(kept, plain.median), ratio(plain, ours) * scale, "rs.quantiles is {:.1f} x as fast"),
+        line_of(
+            plain, rate_text(plain_draws, plain.median), ratio(plain, ours) * scale, "rs.quantiles is {:.1f} x as fast"
+        ),
         Line("", figure=ratio(plain, alone) * scale, figure_text=f"on one thread {ratio(plain, alone) * scale:.1f} x"),
     ]
     notes = []
@@ -98,5 +100,5 @@ def measure_samples(how: Size, threads: int) -> Section:
         (peak,) = child(_PEAK, str(threads), str(how.draws))
         lines.append(limit_of("peak memory of the whole process", peak, f"{peak / 1e6:.0f} MB", 300e6, "<= 300 MB"))
     else:
-        notes.append("peak memory is left out: this system does not tell a process's")
+        notes.append("peak memory is skipped, this system does not report it")
     return Section(title, lines, notes)

@@ -1,4 +1,4 @@
-"""The search for the best batch as good users of numba, NumPy and JAX write it."""
+"""The search for the best batch in idiomatic numba, NumPy and JAX."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["LIMIT", "SEARCH_RIVALS", "Search", "grid_loop"]
 Values = npt.NDArray[np.float64]
 Found = tuple[Values, npt.NDArray[np.int64]]
 
-LIMIT = 0.05  # of a pass [s]
+LIMIT = 0.05  # per pass [s]
 
 
 @dataclass(frozen=True)
 class Search:
-    """Models, chips, batches and contexts, of which the batches are searched.
+    """Axes of models, chips, batches and contexts, with a search for the batch.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Search:
 
     @property
     def axes(self) -> dict[str, tuple[int, Values]]:
-        """Each input that varies: the position of its axis, and its values."""
+        """Return each varying input: the position of its axis, and its values."""
         models, chips, batches, contexts = self.shape
         return {
             "total_parameters": (0, np.geomspace(7e9, 1e12, models)),
@@ -52,7 +52,7 @@ class Search:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """For `rs.best`."""
+        """Return the inputs of `rs.best`."""
         import xarray as xr
 
         dims = ("model_number", "chip_number", "batch_size", "context_length")
@@ -61,17 +61,17 @@ class Search:
 
     @property
     def plain(self) -> list[Values]:
-        """The values alone."""
+        """Return the values without positions."""
         return [values for _, values in self.axes.values()]
 
     @property
     def factors(self) -> list[Values]:
-        """What varies slowly, in shapes that broadcast.
+        """Return slowly varying factors, in broadcastable shapes.
 
-        In turn: compute, weight fetch, fetch of a token, price of a pass; weights and a token's KV on a chip, room of
-        a chip; contexts.
+        In order: compute, weight read, read of a token, price of a pass, weights and a token's KV cache per chip, HBM
+        capacity of a chip, contexts.
         """
-        N_t, N_a, q, F, m, room, p, B, L = (
+        N_t, N_a, q, F, m, hbm_capacity, p, B, L = (
             values.reshape([-1 if d == axis else 1 for d in range(4)]) for axis, values in self.axes.values()
         )
         bandwidth = self.chips * m
@@ -82,7 +82,7 @@ class Search:
             self.chips * p / B,
             N_t * self.bytes_per_weight / self.chips,
             B * (q / self.chips),
-            room,
+            hbm_capacity,
             L,
         ]
 
@@ -94,33 +94,33 @@ def _numba(search: Search, threads: int, *, hoisted: bool) -> Callable[[], Found
     chips, bytes_per_weight, limit = search.chips, search.bytes_per_weight, LIMIT
     inf, full = np.inf, np.full
 
-    # The innermost loop runs along an axis that is kept: without a reduction in it the compiler makes vectors of it.
-    def factors_hoisted(N_t: Any, N_a: Any, q: Any, F: Any, m: Any, room: Any, p: Any, B: Any, L: Any) -> Any:
+    # The innermost loop runs along a remaining axis: without a reduction the compiler vectorizes it.
+    def factors_hoisted(N_t: Any, N_a: Any, q: Any, F: Any, m: Any, hbm_capacity: Any, p: Any, B: Any, L: Any) -> Any:
         least = full((len(N_t), len(m), len(L)), inf)
-        place = full((len(N_t), len(m), len(L)), -1)
+        positions = full((len(N_t), len(m), len(L)), -1)
         for r in parallel(len(N_t) * len(m)):
             i, j = r // len(m), r % len(m)
-            costs, places = least[i, j], place[i, j]
+            costs, places = least[i, j], positions[i, j]
             bandwidth = chips * m[j]
             weights, weight_room = N_t[i] * bytes_per_weight / bandwidth, N_t[i] * bytes_per_weight / chips
             for b in range(len(B)):
                 t_c = B[b] * (2 * N_a[i] / (chips * F[j]))
-                fetch, kept = B[b] * (q[i] / bandwidth), B[b] * (q[i] / chips)
+                fetch, kv_bytes = B[b] * (q[i] / bandwidth), B[b] * (q[i] / chips)
                 price = chips * p[j] / B[b]
                 for c in range(len(L)):
                     t = max(t_c, weights + L[c] * fetch)
                     cost = t * price
-                    if t <= limit and weight_room + L[c] * kept <= room[j] and cost < costs[c]:
+                    if t <= limit and weight_room + L[c] * kv_bytes <= hbm_capacity[j] and cost < costs[c]:
                         costs[c] = cost
                         places[c] = b
-        return least, place
+        return least, positions
 
-    def formulas(N_t: Any, N_a: Any, q: Any, F: Any, m: Any, room: Any, p: Any, B: Any, L: Any) -> Any:
+    def formulas(N_t: Any, N_a: Any, q: Any, F: Any, m: Any, hbm_capacity: Any, p: Any, B: Any, L: Any) -> Any:
         least = full((len(N_t), len(m), len(L)), inf)
-        place = full((len(N_t), len(m), len(L)), -1)
+        positions = full((len(N_t), len(m), len(L)), -1)
         for r in parallel(len(N_t) * len(m)):
             i, j = r // len(m), r % len(m)
-            costs, places = least[i, j], place[i, j]
+            costs, places = least[i, j], positions[i, j]
             bandwidth = chips * m[j]
             for b in range(len(B)):
                 for c in range(len(L)):
@@ -128,10 +128,10 @@ def _numba(search: Search, threads: int, *, hoisted: bool) -> Callable[[], Found
                     t = max(t_c, (N_t[i] * bytes_per_weight + B[b] * L[c] * q[i]) / bandwidth)
                     used = (N_t[i] * bytes_per_weight + B[b] * L[c] * q[i]) / chips
                     cost = t * (chips * p[j] / B[b])
-                    if t <= limit and used <= room[j] and cost < costs[c]:
+                    if t <= limit and used <= hbm_capacity[j] and cost < costs[c]:
                         costs[c] = cost
                         places[c] = b
-        return least, place
+        return least, positions
 
     compiled = numba.njit(parallel=True, fastmath=False, error_model="numpy")
     loop = compiled(factors_hoisted if hoisted else formulas)
@@ -139,14 +139,16 @@ def _numba(search: Search, threads: int, *, hoisted: bool) -> Callable[[], Found
     return lambda: loop(*arguments)
 
 
-def _array_search(np_: Any, t_c: Any, t_w: Any, k: Any, p: Any, w: Any, kept: Any, room: Any, L: Any) -> Any:
-    """Places and values along the axis of batches, with the arrays of NumPy or JAX."""
+def _array_search(
+    np_: Any, t_c: Any, t_w: Any, k: Any, p: Any, w: Any, kv_bytes: Any, hbm_capacity: Any, L: Any
+) -> Any:
+    """Return positions and values along the batch axis, with arrays of NumPy or JAX."""
     t = np_.maximum(t_c, t_w + k * L)
-    feasible = (t <= LIMIT) & (w + kept * L <= room)
+    feasible = (t <= LIMIT) & (w + kv_bytes * L <= hbm_capacity)
     cost = np_.where(feasible, t * p, np_.inf)
-    place = np_.argmin(cost, axis=2)
-    least = np_.take_along_axis(cost, place[:, :, None], axis=2)[:, :, 0]
-    return least, np_.where(np_.isinf(least), -1, place)
+    positions = np_.argmin(cost, axis=2)
+    least = np_.take_along_axis(cost, positions[:, :, None], axis=2)[:, :, 0]
+    return least, np_.where(np_.isinf(least), -1, positions)
 
 
 def _numpy(search: Search, _: int) -> Callable[[], Found]:
@@ -154,20 +156,20 @@ def _numpy(search: Search, _: int) -> Callable[[], Found]:
 
 
 def _numpy_in_place(search: Search, _: int) -> Callable[[], Found]:
-    """The batches last, where a minimum is found fastest, and few temporary arrays."""
+    """Put batches last, for the fastest minimum, and use few temporary arrays."""
 
     def run() -> Found:
-        t_c, t_w, k, p, w, kept, room, L = (np.swapaxes(x, 2, 3) for x in search.factors)
+        t_c, t_w, k, p, w, kv_bytes, hbm_capacity, L = (np.swapaxes(x, 2, 3) for x in search.factors)
         t = k * L
         t += t_w
         np.maximum(t, t_c, out=t)
         outside = t > LIMIT
-        outside |= w + kept * L > room
+        outside |= w + kv_bytes * L > hbm_capacity
         t *= p
         t[outside] = np.inf
-        place = t.argmin(axis=3)
-        least = np.take_along_axis(t, place[..., None], axis=3)[..., 0]
-        return least, np.where(np.isinf(least), -1, place)
+        positions = t.argmin(axis=3)
+        least = np.take_along_axis(t, positions[..., None], axis=3)[..., 0]
+        return least, np.where(np.isinf(least), -1, positions)
 
     return run
 
@@ -179,16 +181,16 @@ def _jax(search: Search, _: int) -> Callable[[], Found]:
     compiled = jax.jit(lambda *factors: _array_search(jax.numpy, *factors))
 
     def run() -> Found:
-        least, place = jax.block_until_ready(compiled(*search.factors))
-        return np.asarray(least), np.asarray(place)
+        least, positions = jax.block_until_ready(compiled(*search.factors))
+        return np.asarray(least), np.asarray(positions)
 
     return run
 
 
-# Each with whether it keeps whole grids in memory.
+# By name: the rival, and whether it stores full grids.
 SEARCH_RIVALS: dict[str, tuple[Callable[[Search, int], Callable[[], Found]], bool]] = {
     "numba, slow factors hoisted": (lambda search, threads: _numba(search, threads, hoisted=True), False),
-    "numba, formulas as they stand": (lambda search, threads: _numba(search, threads, hoisted=False), False),
+    "numba, formulas as written": (lambda search, threads: _numba(search, threads, hoisted=False), False),
     "NumPy": (_numpy, True),
     "NumPy, batches last, in place": (_numpy_in_place, True),
     "JAX jit": (_jax, True),
@@ -196,14 +198,24 @@ SEARCH_RIVALS: dict[str, tuple[Callable[[Search, int], Callable[[], Found]], boo
 
 
 def grid_loop(threads: int) -> Callable[..., float]:
-    """Give a numba loop that finds the least cost over batches, contexts, chips, bandwidths and FLOP rates."""
+    """Compile a numba loop that finds the least cost by batch, context, chips and machine."""
     numba: Any = importlib.import_module("numba")
     numba.set_num_threads(min(threads, numba.get_num_threads()))
     parallel, limit = numba.prange, LIMIT
     full, inf = np.full, np.inf
 
     def search(
-        N_t: float, N_a: float, q: float, w: float, p: float, room: float, B: Any, L: Any, n: Any, m: Any, F: Any
+        N_t: float,
+        N_a: float,
+        q: float,
+        w: float,
+        p: float,
+        hbm_capacity: float,
+        B: Any,
+        L: Any,
+        n: Any,
+        m: Any,
+        F: Any,
     ) -> Any:
         least = full(len(B), inf)
         for b in parallel(len(B)):
@@ -211,7 +223,7 @@ def grid_loop(threads: int) -> Callable[..., float]:
             for c in range(len(L)):
                 bytes_ = N_t * w + B[b] * L[c] * q
                 for k in range(len(n)):
-                    if bytes_ / n[k] > room:
+                    if bytes_ / n[k] > hbm_capacity:
                         continue
                     price = n[k] * p / B[b]
                     work = 2 * N_a * B[b] / n[k]
@@ -233,13 +245,13 @@ def grid_loop(threads: int) -> Callable[..., float]:
         kv_bytes_per_token: float,
         bytes_per_weight: float,
         chip_price: float,
-        room: float,
+        hbm_capacity: float,
         axes: dict[str, Values],
     ) -> float:
         batches, contexts, chips, bandwidths, flops = axes.values()
         return float(
             loop(
-                total_parameters, active_parameters, kv_bytes_per_token, bytes_per_weight, chip_price, room,
+                total_parameters, active_parameters, kv_bytes_per_token, bytes_per_weight, chip_price, hbm_capacity,
                 batches, contexts, chips, bandwidths, 1 / flops,
             )
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A million solves beside SciPy: its vectorized root finder on the formula in NumPy, and brentq over `rs.value`."""
+"""A million solves, compared with SciPy's root finder, and brentq on `rs.value`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["measure_solve"]
 
 _FLOPS = 5e15
-_LONGEST = 0.5  # of a pass [s]
-_LEAST, _MOST = 1e-3, 1e9  # batches between which SciPy searches
-_POINTS = 200  # that brentq solves: a Python call each
+_LONGEST = 0.5  # per pass [s]
+_LEAST, _MOST = 1e-3, 1e9  # limits of SciPy's search
+_POINTS = 200  # solved by brentq, with one Python call each
 
 
 def _axes(count: int) -> dict[str, Values]:
@@ -33,7 +33,7 @@ def _axes(count: int) -> dict[str, Values]:
 
 
 def _pass_time(batch: Values, context: Values, chips: Values, bandwidth: Values) -> Values:
-    """The formulas of the quantity, as a user of SciPy writes them."""
+    """Compute the formulas of the quantity, as a user of SciPy would."""
     memory = chips * bandwidth
     weights = CELL["total_parameters"] * (CELL["bytes_per_weight"] / memory)
     cache = batch * CELL["kv_bytes_per_token"] * context / memory
@@ -43,7 +43,7 @@ def _pass_time(batch: Values, context: Values, chips: Values, bandwidth: Values)
 
 
 def measure_solve(how: Size, threads: int) -> Section:
-    """The batch whose pass takes a given time, for each context, number of chips and bandwidth."""
+    """Solve for the batch with a given pass time, by context, number of chips and bandwidth."""
     from roofslate.analysis.solve import solve
     from roofslate.evaluation.value import value
 
@@ -56,21 +56,23 @@ def measure_solve(how: Size, threads: int) -> Section:
 
     all_threads, alone = Contender("rs.solve", ours(threads)), Contender("rs.solve, 1 thread", ours(1))
     contenders, notes, scale = [all_threads, alone], [], {}
-    found = ours(threads)()
+    roots = ours(threads)()
     try:
         optimize = importlib.import_module("scipy.optimize")
         find_root = importlib.import_module("scipy.optimize.elementwise").find_root
     except ImportError as error:
-        notes.append(f"SciPy: left out, {error.name or error} is not installed (pip install 'roofslate[analysis]')")
+        notes.append(f"SciPy: skipped, {error.name or error} is not installed (pip install 'roofslate[analysis]')")
     else:
         grid = [np.ascontiguousarray(x) for x in np.meshgrid(*axes.values(), indexing="ij")]
 
         def vectorized() -> Any:
             return find_root(lambda batch, *at: _pass_time(batch, *at) - _LONGEST, (_LEAST, _MOST), args=tuple(grid)).x
 
-        chosen = np.unravel_index(np.linspace(0, solves - 1, min(_POINTS, solves)).astype(int), found.shape)
+        chosen = np.unravel_index(np.linspace(0, solves - 1, min(_POINTS, solves)).astype(int), roots.shape)
         places = [dict(zip(axes, point, strict=True)) for point in zip(*(x[chosen] for x in grid), strict=True)]
-        points = [{**CELL, "peak_flops": _FLOPS, **{name: float(x) for name, x in place.items()}} for place in places]
+        points = [
+            {**CELL, "peak_flops": _FLOPS, **{name: float(x) for name, x in indices.items()}} for indices in places
+        ]
 
         def one_by_one() -> Any:
             def missed(batch: float, point: dict[str, Any]) -> float:
@@ -78,8 +80,8 @@ def measure_solve(how: Size, threads: int) -> Section:
 
             return [float(optimize.brentq(missed, _LEAST, _MOST, args=(point,))) for point in points]
 
-        _same_batches("find_root", vectorized(), found.to_numpy())
-        _same_batches("brentq", np.array(one_by_one()), found.to_numpy()[chosen])
+        _same_batches("find_root", vectorized(), roots.to_numpy())
+        _same_batches("brentq", np.array(one_by_one()), roots.to_numpy()[chosen])
         elementwise = Contender("scipy.optimize.elementwise.find_root, NumPy", vectorized)
         loop = Contender(f"scipy.optimize.brentq over rs.value, {len(points)} solves", one_by_one)
         contenders += [elementwise, loop]
@@ -92,8 +94,8 @@ def measure_solve(how: Size, threads: int) -> Section:
         if c.name not in scale:
             lines.append(line_of(c, of_solve))
             continue
-        times, wanted = scale[c.name]
-        lines.append(line_of(c, of_solve, ratio(c, all_threads) * times, "rs.solve is {:,.0f} x as fast", wanted))
+        times, target = scale[c.name]
+        lines.append(line_of(c, of_solve, ratio(c, all_threads) * times, "rs.solve is {:,.0f} x as fast", target))
         lines.append(
             Line("", figure=ratio(c, alone) * times, figure_text=f"on one thread {ratio(c, alone) * times:,.0f} x")
         )

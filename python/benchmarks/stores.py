@@ -1,4 +1,4 @@
-"""Writing results: of a million values to half a billion, in both formats, and long tables."""
+"""Storage of results: a million to half a billion values, in both formats, and tables."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from benchmarks.timing import Contender, ratio, take_turns
 
 __all__ = ["measure_long_table", "measure_stores"]
 
-_IN_CACHE = 5 * 10**7  # values that caches may hold
-_LONG = 10**7  # values from which a call is so long that few rounds must do
+_IN_CACHE = 5 * 10**7  # values that fit in CPU caches
+_LONG = 10**7  # values above which calls are long, so few rounds suffice
 
 
 def _surface(points: int) -> Surface:
-    """Ten times as many batches for ten times the points."""
+    """Return a grid with as many batches as the number of points requires."""
     models, chips, contexts = (1, 5, 1000) if points >= 10**5 else (1, 5, 10)
     return Surface((models, chips, points // (models * chips * contexts), contexts))
 
 
 def measure_stores(how: Size, threads: int) -> Section:
-    """Four outputs into given memory, grids of growing size."""
+    """Store four outputs into given memory, on grids of growing size."""
     from roofslate.evaluation.evaluate import evaluate
 
     lines, notes = [], []
     for values in how.stored:
         if _core.available_memory() < 3 * 8 * values:
-            notes.append(f"{values:,} values: left out, there is no memory for them")
+            notes.append(f"{values:,} values: skipped for lack of memory")
             continue
         points = values // len(FOUR)
         surface = _surface(points)
@@ -57,7 +57,7 @@ def measure_stores(how: Size, threads: int) -> Section:
         if threads > 1:
             meaning = f"{threads} threads are {{:.2f}} x as fast"
             lines.append(line_of(alone, gigabytes(8 * values, alone), ratio(alone, double), meaning))
-        least = 1.5 if values > _IN_CACHE else None  # where memory is the limit
+        least = 1.5 if values > _IN_CACHE else None  # if memory is the limit
         for wide, narrow in [(double, single), (alone, single_alone)][: min(threads, 2)]:
             rate = gigabytes(4 * values, narrow)
             lines.append(line_of(narrow, rate, ratio(wide, narrow), "{:.2f} x the values/s of float64", least))
@@ -66,7 +66,7 @@ def measure_stores(how: Size, threads: int) -> Section:
 
 
 def measure_long_table(how: Size, threads: int) -> Section:
-    """Three outputs for each of millions of scenarios."""
+    """Compute three outputs for millions of scenarios."""
     from roofslate.evaluation.frame import frame
 
     table = scenario_table(how.long_table)

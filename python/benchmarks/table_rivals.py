@@ -1,4 +1,4 @@
-"""The decode surface as good users of polars, DuckDB and Blosc2 write it: slow factors hoisted, then each point."""
+"""The decode surface in idiomatic polars, DuckDB and Blosc2, slow factors hoisted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SQL = {
 
 
 def _slow_columns(surface: Surface) -> dict[str, Any]:
-    """The factors of each model, chip and batch."""
+    """Return the factors of each model, chip and batch."""
     shape = (*surface.shape[:3], 1)
     return {
         name: np.ascontiguousarray(np.broadcast_to(values, shape)).reshape(-1)
@@ -37,10 +37,10 @@ def _in_shape(surface: Surface, columns: Mapping[str, Any]) -> Results:
 
 
 def polars(surface: Surface, outputs: Sequence[str], _: Results, threads: int) -> Callable[[], Results]:
-    """Contexts joined to every row of factors, then columns of expressions."""
+    """Join contexts to every row of factors, and compute columns of expressions."""
     import os
 
-    os.environ.setdefault("POLARS_MAX_THREADS", str(threads))  # read when it is imported
+    os.environ.setdefault("POLARS_MAX_THREADS", str(threads))  # read by its import
     pl: Any = importlib.import_module("polars")
 
     def run() -> Results:
@@ -62,7 +62,7 @@ def polars(surface: Surface, outputs: Sequence[str], _: Results, threads: int) -
 
 
 def duckdb(surface: Surface, outputs: Sequence[str], _: Results, threads: int) -> Callable[[], Results]:
-    """A query of expressions; the rows of factors and contexts are joined before, as a join keeps no order."""
+    """Query expressions. Factors and contexts are joined first, as a join keeps no order."""
     module: Any = importlib.import_module("duckdb")
     connection = module.connect(config={"threads": threads})
     contexts = surface.plain["context_length"]
@@ -76,7 +76,7 @@ def duckdb(surface: Surface, outputs: Sequence[str], _: Results, threads: int) -
 
 
 def blosc2(surface: Surface, outputs: Sequence[str], _: Results, threads: int) -> Callable[[], Results]:
-    """Lazy expressions, block by block, without compression."""
+    """Compute lazy expressions block by block, without compression."""
     module: Any = importlib.import_module("blosc2")
     module.set_nthreads(threads)
     texts = {

@@ -1,4 +1,4 @@
-"""Measuring on a noisy machine: what is compared takes turns, and medians are compared."""
+"""Measurement on a noisy machine: contenders take turns, and medians are compared."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Contender", "ratio", "take_turns"]
 
-_SHORT = 0.2  # of a call [s]: beyond it, what the others left in the caches does not show
+_SHORT = 0.2  # per call [s], above which the state of CPU caches does not matter
 
 
 @dataclass
 class Contender:
-    """Something that is timed beside others.
+    """A timed callable among others.
 
     Attributes
     ----------
     name : str
     run : callable
-        What is timed.
+        The timed callable.
     before : callable or None
-        What is done before each measurement, not timed; `run` gets its result where there is one.
+        Untimed preparation of each measurement. `run` gets its result, if any.
     calls : int
-        Calls of one measurement, for what is short.
+        Calls per measurement, for short ones.
     seconds : list of float
-        One measurement a round, of a single call.
+        One measurement per round, per call.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Contender:
         return statistics.median(self.seconds)
 
     def measure(self) -> None:
-        """Take one measurement; what is short runs twice, and the second counts: others have just filled the caches."""
+        """Measure once. Short calls run twice, and the second counts, on warm memory."""
         first = self._timed()
         self.seconds.append(self._timed() if first < _SHORT else first)
 
     def _timed(self) -> float:
-        """Time a call; what `run` returns is given back outside of it."""
+        """Time a call, without the release of its result."""
         prepared = () if self.before is None else tuple(x for x in [self.before()] if x is not None)
         result = None
         start = time.perf_counter()
@@ -69,7 +69,7 @@ def take_turns(contenders: Sequence[Contender], rounds: int) -> None:
         for _ in range(rounds + 1):
             for contender in contenders:
                 contender.measure()
-                time.sleep(0.002)  # threads of the one before stop spinning
+                time.sleep(0.002)  # threads of the previous contender stop spinning
     finally:
         if collecting:
             gc.enable()
@@ -78,5 +78,5 @@ def take_turns(contenders: Sequence[Contender], rounds: int) -> None:
 
 
 def ratio(slow: Contender, fast: Contender) -> float:
-    """Tell how many times as long `slow` takes: the median over the rounds, in which both ran side by side."""
+    """Return the median ratio by round of the times of `slow` and `fast`."""
     return statistics.median(a / b for a, b in zip(slow.seconds, fast.seconds, strict=True))

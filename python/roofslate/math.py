@@ -1,6 +1,6 @@
-"""Functions that formulas of `roofslate.define` may use. On plain numbers and arrays they compute, as NumPy does.
+"""Functions for formulas of `roofslate.define`. On plain numbers they compute with NumPy.
 
-So a formula can be tried by hand before it is defined. NumPy's own functions of these names work in formulas too.
+So you can try a formula before you define it. NumPy's functions of the same names work in formulas too.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ __all__ = [
 
 
 def constant(text: str, /) -> Any:
-    """A number with a unit, such as ``"50 ms"``.
+    """Read a number with a unit, such as ``"50 ms"``.
 
     Parameters
     ----------
     text : str
-        As inputs are written. Tokens, sequences, parameters and chips may be left out.
+        As for inputs. Tokens, sequences, parameters and chips may be left out.
 
     Returns
     -------
     float
-        In base units; in a formula that is being defined, a value that knows its unit.
+        In base units. In a formula being defined, a value with a unit.
 
     Raises
     ------
     UnitError
-        Where the text cannot be read.
+        If the text cannot be read.
 
     Examples
     --------
@@ -63,28 +63,28 @@ def constant(text: str, /) -> Any:
     0.05
     """
     if not isinstance(text, str):
-        raise InputTypeError(f"constant takes a text such as '50 ms', got {shown(text)}")
+        raise InputTypeError(f"constant() expects a text such as '50 ms', got {shown(text)}")
     tracer = running()
     return units.read(text)[0] if tracer is None else tracer.read(text)
 
 
 def minimum(a: Any, b: Any, *more: Any) -> Any:
-    """The least of two or more values, in their unit; NaN where one is."""
+    """Return the minimum of two or more values, in their unit. NaN if one of them is NaN."""
     return functools.reduce(np.minimum, (a, b, *more))
 
 
 def maximum(a: Any, b: Any, *more: Any) -> Any:
-    """The greatest of two or more values, in their unit; NaN where one is."""
+    """Return the maximum of two or more values, in their unit. NaN if one of them is NaN."""
     return functools.reduce(np.maximum, (a, b, *more))
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """`a` where a condition holds and `b` elsewhere, in their unit.
+    """Select `a` if a condition is true, otherwise `b`, in their unit.
 
     Parameters
     ----------
     condition
-        A comparison such as ``x > 0``; several are joined by `logical_and`, `logical_or`, `logical_not`.
+        A comparison such as ``x > 0``. Combine several by `logical_and`, `logical_or`, `logical_not`.
     a, b
         Values in one unit.
 
@@ -99,19 +99,19 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def choose(choice: Any, /, **alternatives: Any) -> Any:
-    """The alternative of the word that a choice holds, in their unit.
+    """Select the alternative of the current choice, in the alternatives' unit.
 
     Parameters
     ----------
     choice
-        A quantity that is a choice; by hand its word, or an array of words.
+        A quantity with named choices. Outside a formula: one of them, or an array.
     **alternatives
-        A value for each of its words.
+        A value per choice.
 
     Raises
     ------
     UnknownName
-        For a word that the choice does not take.
+        For an unknown choice.
 
     Examples
     --------
@@ -135,73 +135,82 @@ def choose(choice: Any, /, **alternatives: Any) -> Any:
 
 
 def count(x: Any, /) -> Any:
-    """How many tokens, sequences, parameters or chips, a number: exponents, `exp` and `log` take nothing else."""
+    """Convert a number of tokens, sequences, parameters or chips to a plain number.
+
+    Exponents, `exp` and `log` accept only plain numbers.
+    """
     tracer = tracer_of(x)
     return x if tracer is None else tracer.count(x)
 
 
 def sqrt(x: Any, /) -> Any:
-    """The square root, in the square root of the unit."""
+    """Compute the square root, in the square root of the unit."""
     return np.sqrt(x)
 
 
 def exp(x: Any, /) -> Any:
-    """The exponential of a number."""
+    """Compute the exponential of a plain number."""
     return np.exp(x)
 
 
 def log(x: Any, /) -> Any:
-    """The natural logarithm of a number."""
+    """Compute the natural logarithm of a plain number."""
     return np.log(x)
 
 
 def power(base: Any, exponent: Any, /) -> Any:
-    """The power of a number; not negative, unless the exponent is 0."""
+    """Raise a plain number to a power. Negative bases allow only the exponent 0."""
     return np.float_power(base, exponent)
 
 
 def ceil(x: Any, /) -> Any:
-    """The least whole number that is not below x, in its unit."""
+    """Round up to a whole number, in the unit of x."""
     return np.ceil(x)
 
 
 def floor(x: Any, /) -> Any:
-    """The greatest whole number that is not above x, in its unit."""
+    """Round down to a whole number, in the unit of x."""
     return np.floor(x)
 
 
 def logical_and(a: Any, b: Any, *more: Any) -> Any:
-    """Where all of two or more comparisons hold."""
+    """Return True if all of two or more comparisons are true."""
     return functools.reduce(np.logical_and, (a, b, *more))
 
 
 def logical_or(a: Any, b: Any, *more: Any) -> Any:
-    """Where one or more of two or more comparisons hold."""
+    """Return True if at least one of two or more comparisons is true."""
     return functools.reduce(np.logical_or, (a, b, *more))
 
 
 def logical_not(a: Any, /) -> Any:
-    """Where a comparison does not hold."""
+    """Negate a comparison."""
     return np.logical_not(a)
 
 
 def acceptance_curve(rate: Any, decay: Any, drafts: Any, /) -> Any:
-    """The tokens of a pass, a number: the first draft is accepted at `rate`, each next one `decay` times as often."""
+    """Compute the tokens emitted per pass, if acceptance falls by `decay` per draft.
+
+    The first draft token is accepted at `rate`, each next one `decay` times as often.
+    """
     return _routine("acceptance_curve", rate, decay, drafts)
 
 
 def erlang_c(batch_slots: Any, load: Any, /) -> Any:
-    """The probability that an arrival waits where `batch_slots` serve and `load` is their mean use, a number."""
+    """Compute the probability of waiting for a slot (Erlang C), at utilization `load`."""
     return _routine("erlang_c", batch_slots, load)
 
 
 def largest_normal(draws: Any, /) -> Any:
-    """The value, a number, that each of `draws` standard normal numbers exceeds with probability e^-0.5772/draws."""
+    """Compute the typical maximum of `draws` standard normal numbers.
+
+    Each draw exceeds it with probability e^-0.5772/draws.
+    """
     return _routine("largest_normal", draws)
 
 
 def overtraining_optimum(exponent: Any, ratio: Any, /) -> Any:
-    """The x with ``x ** exponent == 1 + ratio / x``, a number: by how much to train beyond what training alone asks."""
+    """Solve ``x ** exponent == 1 + ratio / x`` for the overtraining ratio x."""
     return _routine("overtraining_optimum", exponent, ratio)
 
 
@@ -209,5 +218,5 @@ def _routine(name: str, *values: Any) -> Any:
     tracer = tracer_of(*values)
     if tracer is not None:
         return tracer.routine(name, *values)
-    found = np.vectorize(lambda *one: _core.call_routine(name, list(one)), otypes=[float])(*values)
-    return found[()]
+    results = np.vectorize(lambda *one: _core.call_routine(name, list(one)), otypes=[float])(*values)
+    return results[()]

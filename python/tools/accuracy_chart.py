@@ -1,4 +1,4 @@
-"""Draw the bands of the serving estimate by what it rests on: ``python python/tools/accuracy_chart.py``."""
+"""Draw the bands of the serving estimate: ``python python/tools/accuracy_chart.py``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTPUTS = {"time_per_output_token": "time per output token", "time_to_first_toke
 
 
 def draw(path: Path = CHART) -> None:
-    """Write the chart: 50 % and 80 % of what was measured, over what was predicted without it."""
+    """Write the chart of measured relative to predicted values, 50% and 80% bands."""
     fits = rs.calibration().fits
     plt.rcParams["svg.hashsalt"] = "roofslate"
     with style.drawing(None, (6.4, 2.6)) as first:

@@ -1,4 +1,4 @@
-"""Fit the calibrations of the package to its tables of measured runs: ``python python/tools/calibrate.py``."""
+"""Fit the package's calibrations to measured runs: ``python python/tools/calibrate.py``."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FOLDER = Path(roofslate.__file__).parent / "presets" / "data" / "calibrations"
 
 
 def fitted(table: Table, date: str = "") -> Calibration:
-    """Fit the constants of a table, one measured column after the other: what is fitted before is given to the next.
+    """Fit the constants of a table, one measured column at a time, with earlier fits fixed.
 
     Parameters
     ----------
     table : Table
     date : str
-        When.
+        Date of the fit.
 
     Returns
     -------
@@ -64,14 +64,14 @@ def fitted(table: Table, date: str = "") -> Calibration:
 
 
 def main(names: Sequence[str]) -> None:
-    """Fit the tables of these names, or all, and write what was found beside the tables."""
+    """Fit the tables of these names, or all, and write the calibrations next to the tables."""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     for table in shipped():
         if table.fits and (not names or table.name in names):
-            found = fitted(table, today)
-            found.to_toml(FOLDER / f"{table.calibration}.toml")
+            fit = fitted(table, today)
+            fit.to_toml(FOLDER / f"{table.calibration}.toml")
             calibration.cache_clear()
-            sys.stdout.write(f"{found}\n\n")
+            sys.stdout.write(f"{fit}\n\n")
 
 
 if __name__ == "__main__":

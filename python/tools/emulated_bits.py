@@ -1,11 +1,11 @@
-"""Compares the NEON kernels, emulated, with the kernels of this machine: the same questions, the same bits.
+"""Compare the emulated NEON kernels with the kernels of this machine, bit by bit.
 
-Compiles `roofslate_bits` twice, for this machine and for 64-bit ARM, asks both the same random questions and compares
-their digests. It needs g++-aarch64-linux-gnu and qemu-user (Debian), and takes a minute or two the first time::
+It compiles `roofslate_bits` twice, for this machine and for 64-bit ARM, asks both the same random questions and
+compares their digests. It needs g++-aarch64-linux-gnu and qemu-user (Debian). The first run takes a minute or two::
 
     python python/tools/emulated_bits.py --questions 5000
 
-A question that differs is asked alone by ``roofslate_bits NUMBER NUMBER+1``.
+To ask a differing question by itself, run ``roofslate_bits NUMBER NUMBER+1``.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPILER = "aarch64-linux-gnu-g++"
 EMULATOR = "qemu-aarch64"
 LIBRARIES = Path("/usr/aarch64-linux-gnu")
-HEADERS = ("xtl", "xtensor", "xsimd")  # of this machine: they have no code of their own
+HEADERS = ("xtl", "xtensor", "xsimd")  # of this machine, header-only
 
 
 def missing() -> list[str]:
-    """Programs that the comparison needs and that are not installed."""
+    """List required programs that are not installed."""
     programs = [program for program in (COMPILER, EMULATOR, "cmake", "ninja") if shutil.which(program) is None]
     return programs or ([] if LIBRARIES.is_dir() else [str(LIBRARIES)])
 
 
 def built(folder: Path, options: Sequence[str]) -> Path:
-    """Compile the core and the program that asks; what did not change is not compiled again."""
+    """Compile the core and the question program incrementally."""
     needed = ["-DROOFSLATE_BUILD_MODULE=OFF", "-DROOFSLATE_BUILD_BITS=ON", "-DCMAKE_BUILD_TYPE=Release"]
     _run("cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *needed, *options)
     _run("cmake", "--build", str(folder), "--target", "roofslate_bits")
@@ -45,8 +45,8 @@ def cross_options() -> list[str]:
         places = itertools.chain.from_iterable(
             Path(folder).glob(f"**/{package}Config.cmake") for folder in ("/usr/lib", "/usr/share", "/usr/local")
         )
-        if (place := next(places, None)) is not None:  # otherwise it is downloaded
-            options.append(f"-D{package}_DIR={place.parent}")
+        if (path := next(places, None)) is not None:  # otherwise it is downloaded
+            options.append(f"-D{package}_DIR={path.parent}")
     return options
 
 
@@ -58,12 +58,14 @@ def _run(*command: str) -> str:
 
 
 def compare(native: Path, emulated: Path, questions: int) -> int:
-    """Number of questions with unlike answers, each of which is printed."""
+    """Print questions with different answers, and return their number."""
     numbers = ["0", str(questions)]
-    here = _run(str(native), *numbers).splitlines()
-    there = _run(EMULATOR, "-L", str(LIBRARIES), str(emulated), *numbers).splitlines()
-    differing = [one.split()[0] for one, other in zip(here, there, strict=True) if one != other]
-    print(f"{len(here)} questions to the kernels of this machine and to NEON: {len(differing) or 'none'} differ")
+    native_lines = _run(str(native), *numbers).splitlines()
+    emulated_lines = _run(EMULATOR, "-L", str(LIBRARIES), str(emulated), *numbers).splitlines()
+    differing = [one.split()[0] for one, other in zip(native_lines, emulated_lines, strict=True) if one != other]
+    print(
+        f"{len(native_lines)} questions to the kernels of this machine and to NEON: {len(differing) or 'none'} differ"
+    )
     if differing:
         print(f"questions {', '.join(differing[:20])}")
     return len(differing)

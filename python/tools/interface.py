@@ -1,6 +1,6 @@
-"""The public interface, read from the sources without importing them: names, calls, their keywords.
+"""The public interface, read from sources without imports: names, calls, keywords.
 
-The build of the package reads it, in an environment that has none of the package's dependencies.
+The package's build reads it, in an environment without the package's dependencies.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["Origin", "Package", "Source", "imports", "takes_inputs"]
 
 PACKAGE = Path(__file__).parents[1] / "roofslate"
 
-Origin = tuple[str, str | None]  # module, and the name in it; None for the module itself
+Origin = tuple[str, str | None]  # module, and the name in it, or None for the module itself
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[str, Origin]]:
-    """Names that a module imports, at run time or for type checkers."""
+    """Yield the names a module imports, at run time or for type checkers."""
     bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.If))]
     for node in (node for body in bodies for node in body):
         if isinstance(node, ast.Import):
@@ -33,7 +33,7 @@ def imports(tree: ast.Module) -> Iterator[tuple[str, Origin]]:
 
 
 def takes_inputs(node: ast.AST) -> bool:
-    """Return True for a function that takes quantities by their names: ``**inputs: Any``."""
+    """Return True for a function with quantities as keywords: ``**inputs: Any``."""
     keywords = node.args.kwarg if isinstance(node, ast.FunctionDef) else None
     return keywords is not None and isinstance(keywords.annotation, ast.Name) and keywords.annotation.id == "Any"
 
@@ -57,12 +57,12 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Its syntax tree."""
+        """The syntax tree."""
         return ast.parse(self.file.read_text(encoding="utf-8"))
 
     @cached_property
     def nodes(self) -> dict[str, ast.stmt]:
-        """Its functions, classes and assignments by name; of overloads the implementation."""
+        """Functions, classes and assignments by name, for overloads the implementation."""
         return {name: node for node in self.tree.body if (name := _target(node))}
 
     @cached_property
@@ -71,10 +71,10 @@ class Source:
         return dict(imports(self.tree))
 
     def constant(self, name: str) -> Any:
-        """A table that the module writes out, such as a dict of texts."""
+        """Return a literal constant of the module, such as a dict of texts."""
         node = self.nodes[name]
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
-            raise TypeError(f"{self.file}: {name} is no constant")
+            raise TypeError(f"{self.file}: {name}: expected a literal constant")
         return ast.literal_eval(node.value)
 
 
@@ -84,7 +84,7 @@ class Package:
     Parameters
     ----------
     folder : pathlib.Path
-        With `__init__.py`.
+        Folder with `__init__.py`.
     """
 
     def __init__(self, folder: Path = PACKAGE) -> None:
@@ -95,7 +95,7 @@ class Package:
         self.modules = {name: f"roofslate.{home}" for name, home in top.constant("_MODULES").items()}
 
     def source(self, module: str) -> Source:
-        """A module by its full name."""
+        """Return a module by its full name."""
         if module not in self._sources:
             path = self.folder.joinpath(*module.split(".")[1:])
             file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
@@ -104,16 +104,16 @@ class Package:
 
     @property
     def files_read(self) -> list[Path]:
-        """Modules that were read so far."""
+        """The modules read so far."""
         return [source.file for source in self._sources.values()]
 
     @property
     def public_names(self) -> list[str]:
-        """`__all__` of the package: all names but IPython's."""
+        """`__all__` of the package, without IPython's names."""
         return sorted({*self.homes, *self.modules} - {"load_ipython_extension"})
 
     def definition(self, name: str, module: str) -> tuple[ast.stmt, Source] | None:
-        """The statement that defines a name of a module, through imports; None for another package or the core."""
+        """Return the statement that defines a name, through imports, or None outside the package."""
         source = self.source(module)
         if name in source.nodes:
             return source.nodes[name], source
@@ -123,7 +123,7 @@ class Package:
         return self.definition(inner, home)
 
     def calls(self) -> Iterator[tuple[str, ast.FunctionDef]]:
-        """Public functions and methods that take inputs, by name."""
+        """Yield public functions and methods with quantities as keywords, by name."""
         for name, home in self.homes.items():
             node, _ = self.definition(name, home) or (None, None)
             candidates = {name: node}
@@ -134,9 +134,9 @@ class Package:
                     yield label, function
 
     def reserved_words(self) -> dict[str, list[str]]:
-        """Arguments of calls that take inputs, each with these calls: no quantity may have such a name.
+        """Collect arguments of such calls, with the calls: no quantity may have their names.
 
-        An argument that is given by position alone leaves its name to a quantity.
+        A positional-only argument does not reserve its name.
         """
         day = self.source("roofslate.registry.words").constant("DAY")
         words: dict[str, list[str]] = {word: [f"{word}="] for word in (*self.preset_keywords(), day)}
@@ -147,13 +147,13 @@ class Package:
         return dict(sorted(words.items()))
 
     def preset_keywords(self) -> tuple[str, ...]:
-        """Keywords that take presets."""
+        """Return the keywords of presets."""
         return tuple(self.source("roofslate.registry.words").constant("PRESET_KEYWORDS"))
 
     # ------------------------------------------------------------------------------------------------------- digest
 
     def digest(self) -> str:
-        """One line a public name: a hash of its signature, for a class of its public members."""
+        """Return a line per public name: a hash of its signature, for a class of its members."""
         lines = [f"{_hash(self._interface(name, home))}  {name}\n" for name, home in sorted(self.homes.items())]
         for name, module in sorted(self.modules.items()):
             listed = self.source(module)
@@ -186,7 +186,7 @@ class Package:
 
 
 def _signature(function: ast.FunctionDef) -> str:
-    plain = [mark for mark in function.decorator_list if not isinstance(mark, ast.Call)]  # without the words of a chart
+    plain = [mark for mark in function.decorator_list if not isinstance(mark, ast.Call)]  # without the texts of a chart
     marks = "".join(f"@{ast.unparse(mark)} " for mark in plain)
     returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
     return f"{marks}{function.name}({ast.unparse(function.args)}){returns}"

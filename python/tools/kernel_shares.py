@@ -1,7 +1,7 @@
-"""Write what kernels reach into the hardware presets, from the catalog of kernel facts.
+"""Write measured kernel limits into the hardware presets, from the kernel catalog.
 
-``python python/tools/kernel_shares.py`` rewrites the block of kernel values of each chip that the catalog has, in
-``presets/data/hardware.toml``. Of several engines and versions the quickest counts: others take it over.
+``python python/tools/kernel_shares.py`` rewrites the block of kernel values of each chip in the catalog, in
+``presets/data/hardware.toml``. The fastest of several engines and versions counts, as the others adopt it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARK = "# kernels: written by python/tools/kernel_shares.py from kernels.csv"
 SOURCE = "aiconfigurator-core 0.12.0, tables of measured kernels (Apache-2.0): kernels.csv"
 
 PROMPTS = ("bfloat16, kv bfloat16", "bfloat16, kv fp8")
-# A quantity, the fact behind it, the formats of the table that count, and the peak that it is a share of.
+# A quantity, the fact behind it, its formats in the table, and the peak it is relative to.
 SHARES = (
     ("dense_bandwidth_share_bf16", "gemm_bandwidth_share", ("bfloat16",), ""),
     ("dense_bandwidth_share_fp8", "gemm_bandwidth_share", ("fp8", "fp8_block"), ""),
@@ -46,59 +46,59 @@ SHARES = (
         "bf16",
     ),
 )
-# Chips that have the arithmetic of another: the same die.
+# Chips with the compute of another one: the same die.
 DIES = {"A100-40": "A100-80", "H800": "H100", "GB200": "B200", "GB300": "B300"}
-# The smallest products of A100, H100 and B200 take 4.5, 3.1 and 2.3 us: they fall as the cube root of the peak.
+# The smallest products of A100, H100 and B200 take 4.5, 3.1 and 2.3 us, the cube root of the peak.
 REFERENCE_PEAK, EXPONENT = 1e15, 1 / 3
-# Hopper multiplies four bits as bf16, whatever their scales.
+# Hopper multiplies four-bit numbers as bf16, whatever their scales.
 WEIGHTS_ALONE = {"nvfp4": "mxfp4"}
 
 
 def facts() -> dict[tuple[str, str, str, int], list[float]]:
-    """Values of the catalog by fact, chip, format and chips."""
-    found: dict[tuple[str, str, str, int], list[float]] = {}
+    """Read the values of the catalog, by fact, chip, format and number of chips."""
+    by_fact: dict[tuple[str, str, str, int], list[float]] = {}
     with (DATA / "kernels.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             key = (row["fact"], row["chip"], row["format"], int(row["chips"]))
-            found.setdefault(key, []).append(float(row["value"]))
-    return found
+            by_fact.setdefault(key, []).append(float(row["value"]))
+    return by_fact
 
 
 def peak(chip: str, width: str) -> float:
-    """Peak of a chip in a width, that in bf16 where it has none."""
+    """Return the peak of a chip in a format, or its bf16 peak if it has none."""
     values = roofslate.hardware[chip].values
     return float(values.get(f"peak_flops_{width}", values["peak_flops_bf16"]))
 
 
 def values_of(chip: str, catalog: dict[tuple[str, str, str, int], list[float]]) -> dict[str, str]:
-    """The kernel values of a chip as its preset writes them."""
+    """Format the kernel values of a chip for its preset."""
     die = DIES.get(chip, chip)
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, fact, formats, width in SHARES:
         known = [x for f in formats for x in catalog.get((fact, die, f, 1), [])]
         if known:
             share = max(known) * (peak(die, "bf16") / peak(die, width) if width else 1.0)
-            found[name] = f"{min(share, 1.0):.3g}"
+            values[name] = f"{min(share, 1.0):.3g}"
     for missing, other in WEIGHTS_ALONE.items():
         for kind in ("expert_bandwidth_share", "expert_peak_share"):
-            if f"{kind}_{other}" in found:
-                found.setdefault(f"{kind}_{missing}", found[f"{kind}_{other}"])
+            if f"{kind}_{other}" in values:
+                values.setdefault(f"{kind}_{missing}", values[f"{kind}_{other}"])
     products = catalog.get(("gemm_fixed_time", die, "bfloat16", 1))
     if products:
         scale = (peak(die, "bf16") / REFERENCE_PEAK) ** EXPONENT
-        found["small_product_time"] = f'"{min(products) * scale:.3g} us"'
+        values["small_product_time"] = f'"{min(products) * scale:.3g} us"'
     pair, eight = (
         min((x for f in ("bfloat16", "half") for x in catalog.get(("all_reduce_fixed_time", die, f, n), [])), default=0)
         for n in (2, 8)
     )
     if pair and eight:
-        found["small_all_reduce_time"] = f'"{eight:.3g} us"'
-        found["all_reduce_exponent"] = f"{max(math.log(eight / pair) / math.log(4), 0):.3g}"
-    return found
+        values["small_all_reduce_time"] = f'"{eight:.3g} us"'
+        values["all_reduce_exponent"] = f"{max(math.log(eight / pair) / math.log(4), 0):.3g}"
+    return values
 
 
 def written(text: str, chip: str, values: dict[str, str]) -> str:
-    """The file with the block of one chip."""
+    """Return the file with the updated block of one chip."""
     begin = text.index(f"[hardware.{chip}]\n")
     end = text.find("\n[hardware.", text.index(f"[hardware.{chip}.values]\n") + 1)
     block = text[begin : end + 1]
@@ -113,7 +113,7 @@ def written(text: str, chip: str, values: dict[str, str]) -> str:
 
 
 def main() -> None:
-    """Rewrite the file."""
+    """Rewrite the preset file."""
     path = DATA / "hardware.toml"
     text = path.read_text(encoding="utf-8")
     catalog = facts()

@@ -1,10 +1,12 @@
-"""Mutants: the registry with one thing changed, each of which must fail a test. ``make check-mutants`` tries them all.
+"""Test the tests by mutants: the registry with one change, which must fail a test.
+
+``make check-mutants`` tries all mutants.
 
 A mutant is a formula with one operation, argument or constant changed, or an input with another default, limit or
-fallback. It takes the place of the original, for all that rests on it, without compiling: formulas are steps that the
-engine runs. Judges are the values worked out by hand (``tests/reference``), the lecture's answers, and the limits of
-inputs (``tests/reference/ranges.toml``). Mutants that no value tells from the original follow a rule (`is_equivalent`)
-or are listed in ``mutants.toml``, each with the reason.
+fallback. It replaces the original for all dependents, without compiling: formulas are steps that the engine runs.
+Judges are the values computed by hand (``tests/reference``), the lecture's answers, and the limits of inputs
+(``tests/reference/ranges.toml``). Mutants with the same values as the original follow a rule (`is_equivalent`) or are
+listed in ``mutants.toml``, each with the reason.
 """
 
 from __future__ import annotations
@@ -36,17 +38,18 @@ REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
 RANGES = REFERENCE / "ranges.toml"
 EQUIVALENT = Path(__file__).with_name("mutants.toml")
 LEAST_KILLED = 0.98
-# Their rows come from one service: four in five of their mutants die. `--theme` judges them all the same.
+# Their rows come from one service, and four in five of their mutants die. `--theme` judges them nevertheless.
 NOT_JUDGED = ("arrivals", "latency")
-_FACTOR = 1.01  # of a number that is changed: more than any tolerance of a test
+_FACTOR = 1.01  # of a changed number, above the tolerance of every test
 _UNLIMITED = 1e300
 
 # ----------------------------------------------------------------------------------------------------------- mutants
 
 Change = Any  # an argument's position, a number, a quantity, or (operation, Change, ...)
 
-# Of an operation: what is changed, and what stands in its place. A number takes the place of the operation by one of
-# its arguments; a tuple is another operation on them.
+# By operation: the kind of change, and the replacement. A number replaces the operation by one of its arguments, a
+# tuple
+# is another operation on them.
 _CHANGES: dict[str, tuple[tuple[str, Change], ...]] = {
     "add": (("arithmetic", ("sub", 0, 1)), ("argument", 0), ("argument", 1)),
     "sub": (("arithmetic", ("add", 0, 1)), ("argument", 0), ("argument", 1)),
@@ -73,20 +76,20 @@ _COMPARISONS = ("less", "less_equal")
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """A quantity with one thing changed.
+    """A quantity with one change.
 
     Attributes
     ----------
     quantity : str
     kind : str
-        What was changed: arithmetic, extreme, function, condition, boundary, branch, argument, constant or need of a
-        formula; default, fallback, limit or bound of an input.
+        Kind of change: `arithmetic`, `extreme`, function, condition, boundary, branch, argument, constant or need of a
+        formula. Default, fallback, limit or bound of an input.
     change : str
-        The operation that was changed and what it is now, ``#k`` being the k-th step of the formula; or the fact.
+        The changed operation with its replacement, ``#k`` being the k-th step of the formula, or the changed fact.
     steps : tuple of tuple
-        The formula, step by step; empty where it is the original's.
+        The formula, step by step. Empty for a change of facts.
     facts : mapping
-        What is other than the original's, by the names of `Quantity`.
+        The changed facts, by the names of `Quantity`.
     """
 
     quantity: str
@@ -114,7 +117,7 @@ class _MutantRegistry(Registry):
 
 @contextlib.contextmanager
 def in_place(mutant: Mutant) -> Iterator[None]:
-    """The mutant in the place of the original."""
+    """Replace the original by the mutant."""
     token = _core.SCOPE.set(_MutantRegistry(mutant))
     try:
         yield
@@ -123,19 +126,19 @@ def in_place(mutant: Mutant) -> Iterator[None]:
 
 
 def mutants(q: Quantity) -> list[Mutant]:
-    """All mutants of a quantity: no two of them alike, none like the original."""
-    found: dict[str, Mutant] = {}
+    """List the distinct mutants of a quantity, without those equal to the original."""
+    by_text: dict[str, Mutant] = {}
     if q.computed:
         steps = _core.steps(q.name)
         for k, step in enumerate(steps):
             for kind, change in _changes(q, steps, k):
                 changed = _changed(steps, k, change)
-                told = f"#{k}: {_told(steps, _original(step), step)} -> {_told(steps, change, step)}"
-                found.setdefault(_core.formula_text(changed), Mutant(q.name, kind, told, steps=changed))
-        found.pop(_core.formula_text(steps), None)
+                description = f"#{k}: {_told(steps, _original(step), step)} -> {_told(steps, change, step)}"
+                by_text.setdefault(_core.formula_text(changed), Mutant(q.name, kind, description, steps=changed))
+        by_text.pop(_core.formula_text(steps), None)
     for kind, name, fact in _other_facts(q):
-        found[f"{name} = {fact!r}"] = Mutant(q.name, kind, f"{name} = {fact!r}", facts={name: fact})
-    return list(found.values())
+        by_text[f"{name} = {fact!r}"] = Mutant(q.name, kind, f"{name} = {fact!r}", facts={name: fact})
+    return list(by_text.values())
 
 
 def _original(step: Step) -> Change:
@@ -143,7 +146,7 @@ def _original(step: Step) -> Change:
 
 
 def _told(steps: Sequence[Step], change: Change, step: Step) -> str:
-    """A change of a step as text."""
+    """Describe a change of a step."""
     if isinstance(change, tuple):
         return f"{change[0]}({', '.join(_told(steps, part, step) for part in change[1:])})"
     if isinstance(change, str):
@@ -151,29 +154,29 @@ def _told(steps: Sequence[Step], change: Change, step: Step) -> str:
     if isinstance(change, float):
         return f"{change:g}"
     position = step[change + 1]
-    name, *rest = steps[int(position)]
-    return str(rest[0]) if name == "quantity" else f"{rest[0]:g}" if name == "constant" else f"#{position}"
+    name, *values = steps[int(position)]
+    return str(values[0]) if name == "quantity" else f"{values[0]:g}" if name == "constant" else f"#{position}"
 
 
 def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, Change]]:
     name, *operands = steps[k]
     if name in ("quantity", "constant"):
         return
-    taken = range(len(operands))
+    positions = range(len(operands))
     if name in _CHANGES:
         yield from _CHANGES[str(name)]
     else:  # a routine
-        yield from (("function", (name, *(("mul", n, _FACTOR) if n == m else n for n in taken))) for m in taken)
+        yield from (("function", (name, *(("mul", n, _FACTOR) if n == m else n for n in positions))) for m in positions)
     for m, position in enumerate(map(int, steps[k][1:])):
         if steps[position][0] == "constant":
             constant = _other_constant(q, steps, k, m)
-            yield "constant", (name, *(constant if n == m else n for n in taken))
+            yield "constant", (name, *(constant if n == m else n for n in positions))
         for other in _mistaken(q, steps[position]):
-            yield "need", (name, *(other if n == m else n for n in taken))
+            yield "need", (name, *(other if n == m else n for n in positions))
 
 
 def _mistaken(q: Quantity, step: Step) -> Iterator[str]:
-    """What a need may be taken for, its unit being no help."""
+    """Yield the needs that share the unit of a need, and may be confused with it."""
     if step[0] == "quantity":
         need = BUILT_IN.entries[str(step[1])]
         for other in (BUILT_IN.entries[name] for name in q.needs if name != need.name):
@@ -182,7 +185,7 @@ def _mistaken(q: Quantity, step: Step) -> Iterator[str]:
 
 
 def _other_constant(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> float:
-    """What a constant becomes: of a choice, the next word; of a count that is compared, the next count."""
+    """Return another constant: the next word of a choice, the next count in a comparison."""
     name, *operands = steps[k]
     number = float(steps[int(operands[argument])][1])
     words: tuple[str, ...] = ()
@@ -201,26 +204,26 @@ def _other(number: float) -> float:
 
 
 def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]:
-    """The steps with another one at a position, without those that nothing takes any more."""
-    kept = Steps()
-    place: list[int] = []
+    """Replace a step of a formula, and drop the steps without users."""
+    remaining = Steps()
+    new_positions: list[int] = []
 
-    def added(change: Change, taken: Sequence[int]) -> int:
+    def added(change: Change, operand_positions: Sequence[int]) -> int:
         if isinstance(change, int):
-            return taken[change]
+            return operand_positions[change]
         if isinstance(change, float):
-            return kept.add(("constant", change))
+            return remaining.add(("constant", change))
         if isinstance(change, str):
-            return kept.add(("quantity", change))
-        return kept.add((change[0], *(added(part, taken) for part in change[1:])))
+            return remaining.add(("quantity", change))
+        return remaining.add((change[0], *(added(part, operand_positions) for part in change[1:])))
 
     for k, (name, *operands) in enumerate(steps):
         if name in ("quantity", "constant"):
-            place.append(kept.add(steps[k]))
+            new_positions.append(remaining.add(steps[k]))
         else:
-            taken = [place[int(n)] for n in operands]
-            place.append(added(change if k == at else _original(steps[k]), taken))
-    return kept.formula(Term(place[-1])).steps
+            operand_positions = [new_positions[int(n)] for n in operands]
+            new_positions.append(added(change if k == at else _original(steps[k]), operand_positions))
+    return remaining.formula(Term(new_positions[-1])).steps
 
 
 def _other_facts(q: Quantity) -> Iterator[tuple[str, str, Any]]:
@@ -236,7 +239,7 @@ def _other_facts(q: Quantity) -> Iterator[tuple[str, str, Any]]:
     for end, limit in (("low", q.low), ("high", q.high)):
         if abs(limit) < _UNLIMITED:
             step = abs(limit) * (_FACTOR - 1) or 0.01
-            yield from (("limit", end, limit + way) for way in (-step, step))
+            yield from (("limit", end, limit + offset) for offset in (-step, step))
     if q.low > -_UNLIMITED:
         yield "limit", "above_low", not q.above_low
     if q.takes_infinity:
@@ -248,14 +251,14 @@ def _other_facts(q: Quantity) -> Iterator[tuple[str, str, Any]]:
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """What a test asks, and whether the answer is right."""
+    """A question of a test, and the check of its answer."""
 
     ask: Callable[[], Any]
     right: Callable[[Any], bool]
-    rests_on: frozenset[str]  # quantities whose formulas, defaults or fallbacks it takes
+    rests_on: frozenset[str]  # quantities whose formulas, defaults or fallbacks it depends on
 
     def holds(self) -> bool:
-        """Whether the answer is right; a question that raises what it should not has none."""
+        """Return True if the answer is right. An unexpected error propagates."""
         try:
             return self.right(self.ask())
         except (rs.RoofslateError, ArithmeticError, IndexError, ValueError):
@@ -264,61 +267,67 @@ class Question:
 
 def _close(expected: Any, tolerance: float) -> Callable[[Any], bool]:
     if isinstance(expected, str) or not math.isfinite(expected):
-        return lambda found: found == expected
-    return lambda found: abs(found - expected) <= tolerance * abs(expected)
+        return lambda given: given == expected
+    return lambda given: abs(given - expected) <= tolerance * abs(expected)
 
 
 def _value(quantity: str, inputs: Mapping[str, Any], right: Callable[[Any], bool]) -> Question:
     numbers = {name: float(i.values) for name, i in read_grid(Settled(inputs), [quantity]).inputs.items()}
-    taken = frozenset(name for name, _ in _core.chain(quantity, numbers))
-    return Question(lambda: rs.value(quantity, Settled(inputs)), right, taken)
+    used_names = frozenset(name for name, _ in _core.chain(quantity, numbers))
+    return Question(lambda: rs.value(quantity, Settled(inputs)), right, used_names)
 
 
 def read_questions() -> dict[str, list[Question]]:
-    """By quantity, what its mutants must not survive: its own values by hand, those of others, answers, limits."""
-    own: defaultdict[str, list[Question]] = defaultdict(list)
-    others: defaultdict[str, list[Question]] = defaultdict(list)
+    """Collect the questions for the mutants of each quantity, its own hand values first.
+
+    Further questions: hand values of dependents, the lecture's answers, limits.
+    """
+    direct: defaultdict[str, list[Question]] = defaultdict(list)
+    indirect: defaultdict[str, list[Question]] = defaultdict(list)
     for path in sorted(set(REFERENCE.glob("*.toml")) - {RANGES}):
         for quantity, cases in read_data(path).items():
             for case in cases:
                 right = _close(case["expected"], case.get("rtol", 1e-12))
                 question = _value(quantity, case["inputs"], right)
                 for name in question.rests_on:
-                    (own if name == quantity else others)[name].append(question)
+                    (direct if name == quantity else indirect)[name].append(question)
     for call in entries_of("answers", None):
         if call["quantity"] in BUILT_IN.entries:
-            taken = _value(call["quantity"], call["inputs"], bool).rests_on
+            used_names = _value(call["quantity"], call["inputs"], bool).rests_on
             right = _close(call["lecture"], call.get("tolerance", 0.005))
-            question = Question(functools.partial(compute, call), right, taken)
-            for name in taken:
-                others[name].append(question)
+            question = Question(functools.partial(compute, call), right, used_names)
+            for name in used_names:
+                indirect[name].append(question)
     for name, limits in read_limits().items():
-        own[name] += limits
-    return {name: own[name] + others[name] for name in BUILT_IN.entries}
+        direct[name] += limits
+    return {name: direct[name] + indirect[name] for name in BUILT_IN.entries}
 
 
 def read_limits() -> dict[str, list[Question]]:
-    """By input, accepted and refused values: the ends of its range in ``ranges.toml``, and their neighbors."""
-    found: dict[str, list[Question]] = {}
+    """Collect accepted and refused values by input.
+
+    They are the ends of its range in ``ranges.toml``, and their neighbors.
+    """
+    by_input: dict[str, list[Question]] = {}
     tables = read_data(RANGES)
     for name, bound in tables.pop("at most").items():
-        found[name] = [_refused(name, {name: 5, bound: 4}), _taken(name, {name: 4, bound: 4})]
+        by_input[name] = [_refused(name, {name: 5, bound: 4}), _taken(name, {name: 4, bound: 4})]
     for limits, themes in tables.items():
         for name in (name for names in themes.values() for name in names):
-            found.setdefault(name, []).extend(_at_limits(name, limits))
-    return found
+            by_input.setdefault(name, []).extend(_at_limits(name, limits))
+    return by_input
 
 
 def _at_limits(name: str, limits: str) -> Iterator[Question]:
     ends = dict(part.split(" ") for part in limits.split(" and ")) if limits != "any number" else {}
-    for way, outwards, inwards in ((">", -math.inf, math.inf), ("<", math.inf, -math.inf)):
-        taken = ends.get(f"{way}=")
-        if taken is None and way not in ends:
+    for side, outwards, inwards in ((">", -math.inf, math.inf), ("<", math.inf, -math.inf)):
+        included = ends.get(f"{side}=")
+        if included is None and side not in ends:
             yield _taken(name, {name: math.copysign(_UNLIMITED, outwards)})
             yield _refused(name, {name: outwards})
             continue
-        x = float(ends[way] if taken is None else taken)
-        yield (_refused if taken is None else _taken)(name, {name: x})
+        x = float(ends[side] if included is None else included)
+        yield (_refused if included is None else _taken)(name, {name: x})
         yield _taken(name, {name: math.nextafter(x, inwards)})
         if math.isfinite(x):
             yield _refused(name, {name: math.nextafter(x, outwards)})
@@ -340,19 +349,19 @@ def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
 
 # -------------------------------------------------------------------------------------------------------- equivalence
 #
-# A formula whose technique is off takes a simpler branch, so that no operation and no input of the technique is left:
-# select(share == 0 and tokens == inf, simple, general). Where the two agree, no value tells whether the choice is made.
-# And a helper of several formulas is tried in the first of them.
+# A formula whose technique is off has a simpler branch, without operations or inputs of the technique:
+# select(share == 0 and tokens == inf, simple, general). If both branches agree, no value distinguishes the choice.
+# A helper of several formulas is tested in the first of them.
 
 Tree = tuple[Any, ...]  # an operation on trees, a quantity or a constant
 _NEUTRAL = (0.0, math.inf)
 _DRAWS = 20
-_HELPER = 20  # operations of a branch that is a helper's, but for one argument
+_HELPER = 20  # operations of a helper's branch, apart from one argument
 
 
 @dataclasses.dataclass(frozen=True)
 class _Choice:
-    """A select of a simpler branch: its step, with condition and general branch as steps and trees."""
+    """A select of a simpler branch: its step, with condition and general branch."""
 
     at: int
     condition: int
@@ -362,7 +371,10 @@ class _Choice:
 
 
 def is_equivalent(mutant: Mutant) -> bool:
-    """Whether a mutant takes the general branch where the simple one agrees, or changes a helper tried before."""
+    """Return True for a mutant without effect on values, or in a helper tested before.
+
+    It has no effect if it selects the general branch where the simple one agrees.
+    """
     if not mutant.steps:
         return False
     steps = _core.steps(mutant.quantity)
@@ -385,7 +397,7 @@ def _choices(name: str) -> tuple[_Choice, ...]:
 
 
 def _tested(steps: Sequence[Step], at: int) -> dict[str, float]:
-    """The quantities that a condition compares with a neutral value; none of another condition."""
+    """Return the quantities a condition compares with neutral values, or none."""
     name, *operands = steps[at]
     if name == "both":
         both = [_tested(steps, int(n)) for n in operands]
@@ -400,9 +412,9 @@ def _tested(steps: Sequence[Step], at: int) -> dict[str, float]:
 
 
 def _agrees(mutant: Mutant, steps: Sequence[Step], choice: _Choice) -> bool:
-    """Whether original and mutant agree wherever the condition holds."""
+    """Return True if original and mutant agree wherever the condition is true."""
     q = BUILT_IN.entries[mutant.quantity]
-    free = [need for need in q.needs if not ancestors(need) & set(q.needs)]  # the others follow from them
+    free = [need for need in q.needs if not ancestors(need) & set(q.needs)]  # the remaining needs depend on these
     neutral = _tested(steps, choice.condition)
     return any(_agrees_for(mutant, needs, neutral) for needs in (free, q.needs))
 
@@ -419,7 +431,7 @@ def _agrees_for(mutant: Mutant, needs: Sequence[str], neutral: dict[str, float])
             with in_place(mutant):
                 if not math.isclose(rs.value(mutant.quantity, Settled(inputs)), expected, rel_tol=1e-9):
                     return False
-        except (rs.errors.MissingInput, rs.errors.ValueRangeError):  # which a test notices
+        except (rs.errors.MissingInput, rs.errors.ValueRangeError):  # a test would fail
             return False
     return True
 
@@ -432,7 +444,7 @@ def _drawn(q: Quantity, rng: random.Random) -> Any:
 
 @functools.cache
 def _tried_before(name: str) -> frozenset[int]:
-    """The steps of a formula that a helper made which an earlier formula has, too."""
+    """Return the steps of a formula made by a helper that an earlier formula shares."""
     steps = _core.steps(name)
     spared: set[int] = set()
     for choice in _choices(name):
@@ -456,7 +468,7 @@ def _choices_before(name: str) -> Iterator[_Choice]:
 
 
 def _below(steps: Sequence[Step], at: int) -> set[int]:
-    """A step and all that it takes."""
+    """Return a step and its transitive operands."""
     name, *operands = steps[at]
     if name in ("quantity", "constant"):
         return {at}
@@ -469,7 +481,7 @@ def _tree(steps: Sequence[Step], at: int) -> Tree:
 
 
 def _differences(first: Tree, second: Tree) -> set[tuple[Tree, Tree]]:
-    """The least pairs of trees that differ."""
+    """Return the smallest differing pairs of subtrees."""
     if first == second:
         return set()
     leaf = {"quantity", "constant"} & {first[0], second[0]}
@@ -482,32 +494,32 @@ def _differences(first: Tree, second: Tree) -> set[tuple[Tree, Tree]]:
 
 
 def read_equivalent() -> dict[tuple[str, str], str]:
-    """By quantity and change, the mutants that no test can tell from the original, and why."""
-    found = read_data(EQUIVALENT)
-    return {(name, change): row["why"] for name, rows in found.items() for row in rows for change in row["changes"]}
+    """Read the mutants with the values of the original, by quantity and change, with reasons."""
+    tables = read_data(EQUIVALENT)
+    return {(name, change): row["why"] for name, rows in tables.items() for row in rows for change in row["changes"]}
 
 
 def survives(mutant: Mutant, questions: Iterable[Question]) -> bool:
-    """Whether all questions are answered as by the original."""
+    """Return True if all questions have the original's answers."""
     with in_place(mutant):
         return all(question.holds() for question in questions)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Put mutants in place one after the other; show how many died, by theme and kind, and each that survived."""
+    """Try mutants one by one, and print those killed, by theme and kind, and the survivors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--theme", help="only its quantities")
-    parser.add_argument("--quantity", help="only this one; shows the steps of its formula too")
-    wanted = parser.parse_args(arguments)
+    parser.add_argument("--quantity", help="only this one, with the steps of its formula")
+    options = parser.parse_args(arguments)
     questions, equivalent = read_questions(), read_equivalent()
     tried: Counter[tuple[str, str]] = Counter()
     alive: Counter[tuple[str, str]] = Counter()
-    chosen = [q for q in BUILT_IN.entries.values() if q.theme == (wanted.theme or q.theme)]
-    if not wanted.theme:
+    chosen = [q for q in BUILT_IN.entries.values() if q.theme == (options.theme or q.theme)]
+    if not options.theme:
         chosen = [q for q in chosen if q.theme not in NOT_JUDGED]
-    if wanted.quantity:
-        chosen = [lookup(wanted.quantity)]
-        for k, step in enumerate(_core.steps(wanted.quantity)):
+    if options.quantity:
+        chosen = [lookup(options.quantity)]
+        for k, step in enumerate(_core.steps(options.quantity)):
             print(f"#{k}: {step[0]}({', '.join(map(str, step[1:]))})")
     for q in chosen:
         for mutant in mutants(q):
@@ -535,7 +547,7 @@ def _verdict(tried: Counter[tuple[str, str]], alive: Counter[tuple[str, str]], e
     total = sum(tried.values())
     killed = total - sum(alive.values())
     print(
-        f"{killed} of {total} mutants die, {killed / max(total, 1):.2%}; {equivalent} are equivalent to their originals"
+        f"{killed} of {total} mutants die, {killed / max(total, 1):.2%}. {equivalent} are equivalent to their originals"
     )
     untouched = [key for key in tried if tried[key] == alive[key]]
     for theme, kind in untouched:

@@ -1,7 +1,8 @@
 """Run the code of README, CONTRIBUTING and docs, and compare its output with the page.
 
-A ``text`` block right after a ``python`` block is the output of that block; ``...`` matches anything. In a ``console``
-block the lines after a command are its output. ``python python/tools/page_code.py`` writes the output into the pages.
+A ``text`` block after a ``python`` block is the output of that block, in which ``...`` matches anything. In a
+``console`` block the lines after a command are its output. ``python python/tools/page_code.py`` writes the output into
+the pages.
 """
 
 import ast
@@ -36,7 +37,7 @@ def executable(path: Path) -> bool:
 
 
 def run_python(code: str, names: dict[str, Any]) -> str:
-    """Output of a block as at a prompt: what it prints, and its last line where that is a value."""
+    """Return the output of a block as at a prompt: its prints, and the value of its last line."""
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     del tree.body[len(tree.body) - (last is not None) :]
@@ -51,7 +52,7 @@ def run_python(code: str, names: dict[str, Any]) -> str:
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:
-    """Commands of a console block, each with the output that the page shows."""
+    """Yield the commands of a console block, each with its output on the page."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.split("\n")
         count = next(k for k, line in enumerate(lines) if not line.endswith("\\"))
@@ -59,18 +60,18 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def run_command(command: str) -> str:
-    """Output of a command line of the package, run within this process."""
+    """Return the output of a command line of the package, run in this process."""
     from roofslate.cli import main
 
     program, *arguments = shlex.split(command.replace("\\\n", " "))
-    assert program == "roofslate", f"{command!r} is no command of the package; a block that is not run is marked sh"
+    assert program == "roofslate", f"{command!r} is no command of the package. Mark a block that is not run as sh."
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
     return done.output
 
 
 def outputs(path: Path) -> Iterator[tuple[str, str | None, str]]:
-    """(what is run, what the page shows or None, what comes out), block after block."""
+    """Yield code, output on the page or None, and actual output, by block."""
     names: dict[str, Any] = {"__name__": "__docs__"}
     for kind, code, shown in BLOCK.findall(path.read_text(encoding="utf-8")):
         if kind == "python":
@@ -82,7 +83,10 @@ def outputs(path: Path) -> Iterator[tuple[str, str | None, str]]:
 
 @contextlib.contextmanager
 def reader(folder: Path | str) -> Iterator[None]:
-    """The place of a reader: an empty folder, tables of the usual width, no windows, no definitions but the page's."""
+    """Set up a reader's environment: an empty folder, default table widths, no windows.
+
+    Only the page's definitions exist.
+    """
     import matplotlib as mpl
     import pandas as pd
     import roofslate as rs
@@ -100,21 +104,21 @@ def reader(folder: Path | str) -> Iterator[None]:
 
 
 def rewritten(path: Path) -> str:
-    """The page with what comes out in the place of what it shows, where that differs."""
-    found = iter(list(outputs(path)))
+    """Return the page with outdated output replaced."""
+    runs = iter(list(outputs(path)))
 
     def block(match: re.Match[str]) -> str:
         kind, code, shown = match.groups()
         if kind == "python":
-            _, _, came = next(found)
-            if shown and not CHECK.check_output(shown, came, LOOSE):
-                return match[0].replace(f"```text\n{shown}```", f"```text\n{came.rstrip()}\n```")
+            _, _, output = next(runs)
+            if shown and not CHECK.check_output(shown, output, LOOSE):
+                return match[0].replace(f"```text\n{shown}```", f"```text\n{output.rstrip()}\n```")
         elif kind == "console":
             parts = []
             for command, expected in commands(code):
-                _, _, came = next(found)
-                keep = not expected or CHECK.check_output(expected, came, LOOSE)
-                parts.append(f"$ {command}\n{expected if keep else came.rstrip() + chr(10)}")
+                _, _, output = next(runs)
+                keep = not expected or CHECK.check_output(expected, output, LOOSE)
+                parts.append(f"$ {command}\n{expected if keep else output.rstrip() + chr(10)}")
             return f"```console\n{''.join(parts)}```\n" + ("\n" if match[0].endswith("\n\n") else "")
         return match[0]
 

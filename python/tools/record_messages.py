@@ -1,13 +1,13 @@
-"""Records the messages that a run of the tests meets, and compares two such records.
+"""Record the messages a test run meets, and compare two such records.
 
-As a plugin of pytest it writes a line for each message: class, text, and the tests that met it::
+As a plugin of pytest it writes a line per message: class, text, and the tests that met it::
 
     PYTHONPATH=python/tools python -m pytest -p record_messages --messages after.txt --hypothesis-seed=0 tests
     python python/tools/record_messages.py before.txt after.txt
 
-A message counts if it leaves the package: an error that a caller catches, one that the command line prints, a warning.
-Errors that the package itself turns into others do not count. Tests are named without file and parameters, since both
-move; addresses, folders and amounts of free memory are neutral.
+A message counts if it leaves the package: an error caught by a caller, one printed by the command line, a warning.
+Errors that the package converts to others do not count. Tests are named without file and parameters, since both move.
+Addresses, folders and amounts of free memory are replaced.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Recorder:
         self._pending: BaseException | None = None
 
     def watch(self, error: BaseException) -> None:
-        """Take note of a new error; the one before has been caught by now."""
+        """Watch a new error. The previous one has been caught by now."""
         self.flush()
         self._pending = error
 
@@ -58,8 +58,8 @@ class Recorder:
 
 
 def _left_package(trace: TracebackType | None) -> bool:
-    """Whether the first frame of a traceback, the one that caught the error, is a caller's."""
-    if trace is None:  # made, not raised
+    """Return True if the frame that caught the error is a caller's."""
+    if trace is None:  # created, not raised
         return False
     import roofslate
 
@@ -114,7 +114,7 @@ def pytest_runtest_teardown() -> None:
 
 
 def pytest_testnodedown(node: Any) -> None:
-    """Take the messages of a worker of pytest-xdist."""
+    """Receive the messages of a worker of pytest-xdist."""
     _recorder.merge(getattr(node, "workeroutput", {}).get("messages", []))
 
 
@@ -136,7 +136,7 @@ def _line(kind: str, text: str, tests: list[str]) -> str:
 
 
 def read(path: Path) -> dict[Message, str]:
-    """Messages of a file, with the tests that met each."""
+    """Read the messages of a file, with the tests that met each."""
     messages = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         kind, text, tests = line.split("\t")
@@ -145,7 +145,7 @@ def read(path: Path) -> dict[Message, str]:
 
 
 def compare(before: Mapping[Message, str], after: Mapping[Message, str]) -> int:
-    """Number of messages that are no longer met; prints them, and the new ones."""
+    """Print messages that are new or no longer met, and return the number of the latter."""
     lost = [message for message in before if message not in after]
     new = [message for message in after if message not in before]
     for title, messages, source in (("lost", lost, before), ("new", new, after)):

@@ -1,16 +1,16 @@
-"""Compares two versions of the package by the answers to some thousand random questions, bit by bit.
+"""Compare two versions of the package by their answers to random questions, bit by bit.
 
-One version writes its answers, the other one too, then the two files are compared. The questions use public names
-alone, so one copy of this script serves versions whose modules are elsewhere::
+Each version writes its answers, then the two files are compared. The questions use only public names, so one copy of
+this script serves versions with different modules::
 
     PYTHONPATH=before/python python same_bits.py --out before.txt
     PYTHONPATH=after/python  python same_bits.py --out after.txt
     python same_bits.py --compare before.txt after.txt
     PYTHONPATH=after/python  python same_bits.py --show 1234
 
-A line holds the number of a question, its call, digests of the question, of the answer and of the order of what has no
-order (attributes, coordinates), and the kind of the answer. Errors and warnings are answers, by class and text.
-It omits times, versions, addresses and folders.
+A line contains the number of a question, its call, digests of the question, of the answer and of the order of unordered
+parts (attributes, coordinates), and the kind of the answer. Errors and warnings are answers, by class and text. Times,
+versions, addresses and folders are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEED = 18
 
 
 class Question(NamedTuple):
-    """One question: its number, the call that it is to, and its code."""
+    """One question: its number, the call it is about, and its code."""
 
     number: int
     call: str
@@ -42,7 +42,7 @@ class Question(NamedTuple):
 
 
 def questions() -> Iterator[Question]:
-    """All questions, the same for every version with the same registry and presets."""
+    """Yield all questions, which depend only on the registry and the presets."""
     from questions import analysis, folds, grids, studies
     from questions.draw import Chance
 
@@ -82,7 +82,7 @@ def record(out: Path, only: str | None, jobs: int, part: str | None) -> None:
 
 
 def _in_parallel(only: str | None, jobs: int) -> list[str]:
-    """Answers from several processes; questions do not depend on one another."""
+    """Answer questions in several processes, as they are independent of one another."""
     with tempfile.TemporaryDirectory() as folder:
         children = []
         for k in range(jobs):
@@ -90,7 +90,7 @@ def _in_parallel(only: str | None, jobs: int) -> list[str]:
             children.append(subprocess.Popen([*command, *(["--only", only] if only else [])]))
         statuses = [child.wait() for child in children]
         if any(statuses):
-            raise SystemExit("a part of the questions was not answered")
+            raise SystemExit("a process stopped before its questions were answered")
         return [line for k in range(jobs) for line in Path(folder, str(k)).read_text(encoding="utf-8").splitlines()]
 
 
@@ -107,7 +107,7 @@ def _summarize(lines: Sequence[str], seconds: float) -> None:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Number of differing lines, each of which is printed."""
+    """Print the differing lines, and return their number."""
     sides = []
     for path in (before, after):
         rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
@@ -148,7 +148,7 @@ def show(number: int) -> None:
 
 
 def ask_here(codes: Sequence[str]) -> None:
-    """Answer questions one after another, each seeing what those before it changed."""
+    """Answer questions one after another, each with the state left by earlier ones."""
     from questions.answers import ask
     from questions.space import SPACE
 
@@ -159,7 +159,7 @@ def ask_here(codes: Sequence[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="file for the answers")
-    parser.add_argument("--only", help="questions to one call alone, by its name in the second column")
+    parser.add_argument("--only", help="only questions to one call, by its name in the second column")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("BEFORE", "AFTER"), help="two files of answers")
     parser.add_argument("--show", type=int, metavar="NUMBER", help="one question with its answer")

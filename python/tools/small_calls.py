@@ -1,14 +1,14 @@
-"""Times small calls of two versions of the package, in turns, and prints how they compare.
+"""Time small calls of two versions of the package in turns, and print their ratios.
 
-Each version is a Python executable, or a folder for PYTHONPATH, or both; a fair comparison takes one executable for
+Each version is a Python executable, or a folder for PYTHONPATH, or both. A fair comparison uses one executable for
 both, since an editable installation slows each start of Python::
 
     python small_calls.py --old-path before/python --new-path after/python
     python small_calls.py --old before/.venv/bin/python --new after/.venv/bin/python --only evaluate
 
-Both versions run in processes of their own that answer in turns. A time is the least of its rounds, for small calls
-in processor time, since other work on the machine disturbs clocks far more than a version differs. The break-even
-size is where `rs.evaluate` of one axis takes as long as the formula in NumPy.
+Both versions run in separate processes that answer in turns. A time is the minimum of its rounds. Small calls use
+processor time, since other load on the machine disturbs wall clocks more than versions differ. The break-even size is
+the axis length at which `rs.evaluate` takes as long as the formula in NumPy.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _CONSTRUCTOR = (
 )
 _AXIS = "globals().update(B=np.geomspace(1, 8192, {}))"
 _LARGE, _BY_HAND = 'rs.evaluate("cost_per_token", batch_size=B, **plain)', "by_hand(B)"
-# Name, statement, largest ratio to the old version.
+# Name, statement, target ratio to the old version.
 _CASES = (
     ("best of 100 points", 'rs.best("cost_per_token", over="batch_size", batch_size=range(1, 101), **presets)', 0.5),
     (
@@ -104,14 +104,14 @@ _CASES = (
     ("value, plain numbers", 'rs.value("cost_per_token", batch_size=256, **plain)', 1.0),
     ("value, presets and units", 'rs.value("cost_per_token", batch_size=256, **presets)', 1.0),
 )
-_NOISE = 1.03  # a ratio of 1 is met up to here
-_ROUND = 0.01  # seconds that a round of a case takes at least
+_NOISE = 1.03  # a target of 1 tolerates this ratio
+_ROUND = 0.01  # minimum seconds per round of a case
 _SIZES = [round(4000 * 2 ** (k / 4)) for k in range(25)]  # 4,000 to 256,000
 
 
 @dataclasses.dataclass(frozen=True)
 class Version:
-    """A version of the package: an executable, and the folder that it imports from."""
+    """A version of the package: an executable, and the import folder."""
 
     python: str
     path: str | None
@@ -138,7 +138,7 @@ class Server:
         )
 
     def seconds(self, statement: str, calls: int = 1, *, clock: str = "process_time") -> float:
-        """Seconds of so many calls, by a clock of `time`."""
+        """Time so many calls, by a clock of `time`, in seconds."""
         send, receive = self._process.stdin, self._process.stdout
         assert send is not None
         assert receive is not None
@@ -151,13 +151,13 @@ class Server:
     def _line(self, stream: IO[str]) -> str:
         line = stream.readline()
         if not line:
-            raise SystemExit(f"a version failed with status {self._process.wait()}")
+            raise SystemExit(f"a version stopped with status {self._process.wait()}")
         return line
 
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """Seconds that two versions take for the same."""
+    """Seconds of two versions for the same work."""
 
     old: float
     new: float
@@ -168,7 +168,7 @@ class Timing:
 
 
 def in_turns(sides: Sequence[Callable[[], float]], rounds: int) -> list[list[float]]:
-    """Figures of each side, one a round; which side comes first changes."""
+    """Measure each side once per round, with alternating order."""
     figures: list[list[float]] = [[] for _ in sides]
     for k in range(rounds):
         order = range(len(sides)) if k % 2 else reversed(range(len(sides)))
@@ -178,7 +178,7 @@ def in_turns(sides: Sequence[Callable[[], float]], rounds: int) -> list[list[flo
 
 
 def low(seconds: Sequence[float]) -> float:
-    """The least: other work on the machine only adds, on shared machines half as much again for seconds on end."""
+    """Return the minimum, since other load only adds, on shared machines up to half."""
     return min(seconds)
 
 
@@ -191,7 +191,7 @@ def per_call(server: Server, statement: str, calls: int) -> float:
 
 
 class Comparison:
-    """Two versions whose calls are timed in turns; rows of the table as they come."""
+    """Two versions with calls timed in turns, which prints rows of the table as they finish."""
 
     def __init__(self, old: Version, new: Version, rounds: int, processes: int) -> None:
         self.versions = (old, new)
@@ -199,7 +199,7 @@ class Comparison:
         self.processes = processes
 
     def statements(self, *statements: str) -> list[list[list[float]]]:
-        """Seconds of a call by statement, version and round; each few rounds have fresh processes."""
+        """Time statements by statement, version and round, with fresh processes every few rounds."""
         figures: list[list[list[float]]] = [[[], []] for _ in statements]
         for _ in range(self.processes):
             servers = [Server(version) for version in self.versions]
@@ -229,7 +229,7 @@ class Comparison:
         _row(name, f"{old:.2f} x", f"{new:.2f} x", None, "1.25 x", new <= 1.25)
 
     def break_even(self) -> None:
-        """Sizes of an axis from which on the engine is ahead of NumPy."""
+        """Print the axis sizes above which the engine is faster than NumPy."""
         figures: list[list[list[tuple[float, ...]]]] = [[[] for _ in _SIZES] for _ in self.versions]
         for _ in range(self.processes):
             servers = [Server(version) for version in self.versions]
@@ -247,10 +247,10 @@ class Comparison:
         _row("break-even with NumPy, points", f"{old:,.0f}", f"{new:,.0f}", None, "25,000", new <= 25_000)
 
     def cold(self, runs: int) -> None:
-        """Starts of the command line and of an interpreter that evaluates."""
+        """Time starts of the command line, and of an interpreter that evaluates."""
         commands = (_COMMAND, ["-c", "import numpy"])
         sides = [partial(_run, version, command) for version in self.versions for command in commands]
-        for side in sides:  # bytecode is written, files are in memory
+        for side in sides:  # writes bytecode, and loads files into memory
             side()
         old, old_numpy, new, new_numpy = in_turns(sides, runs)
         result, numpy = timing(old, new), timing(old_numpy, new_numpy)
@@ -264,22 +264,22 @@ class Comparison:
 
 
 def _calls(server: Server, statement: str) -> int:
-    """Calls that fill a round."""
+    """Return the number of calls that fills a round."""
     server.seconds(statement)
     one = min(server.seconds(statement) for _ in range(3))
     return max(1, math.ceil(_ROUND / one))
 
 
 def _ratio(rounds: Sequence[tuple[float, ...]]) -> float:
-    """What the engine takes of NumPy's time, both undisturbed."""
+    """Return the ratio of the engine's time to NumPy's, both undisturbed."""
     engine, hand = zip(*rounds, strict=True)
     return low(engine) / low(hand)
 
 
 def _crossing(ratios: Sequence[float]) -> float:
-    """Size at which ratios fall to 1, between two sizes on a logarithmic scale; infinite if they never do.
+    """Return the size at which ratios fall to 1, by logarithmic interpolation, or infinity.
 
-    A ratio counts as the median of itself and its neighbors, since a busy machine disturbs single sizes.
+    A ratio is replaced by the median with its neighbors, since other load disturbs single sizes.
     """
     smooth = [statistics.median(ratios[max(0, k - 1) : k + 2]) for k in range(len(ratios))]
     above = [k for k, ratio in enumerate(smooth) if ratio > 1]
@@ -328,7 +328,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("evaluate", "cases", "break-even", "cold"), help="some of the rows")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each pair of processes")
     parser.add_argument("--processes", type=int, default=3, help="pairs of processes of each case")
-    parser.add_argument("--runs", type=int, default=9, help="starts of each command")
+    parser.add_argument("--runs", type=int, default=9, help="starts per command")
     given = parser.parse_args()
     versions = (Version(given.old, given.old_path), Version(given.new, given.new_path))
     comparison = Comparison(*versions, given.rounds, given.processes)

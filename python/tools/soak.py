@@ -1,12 +1,12 @@
-"""Computes mixed questions in several threads for as long as it is told, and watches the answers and the memory.
+"""Soak test: mixed questions in several threads, checking answers and memory growth.
 
-The questions are those of same_bits.py and some over large grids. Each is first asked alone; then eight threads ask all
-of them again and again, in any order. Every answer must be the one given alone, and memory must not grow::
+It asks the questions of same_bits.py, and some over large grids. Each is first answered by itself. Then eight threads
+answer all of them repeatedly, in random order. Every answer must equal the first one, and memory must not grow::
 
     python python/tools/soak.py --minutes 60
 
-It ends with status 1 where an answer differs, or where the memory at the end exceeds that of the middle by more than
-5 MB. A crash ends it as crashes do.
+The exit status is 1 if an answer differs, or if the final memory exceeds the memory at half time by more than 5 MB. A
+crash ends it as usual.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ Ask = Callable[[str], str]
 
 
 def ask(code: str) -> str:
-    """Digest of an answer; an error is one. Warnings are not caught: that is for one thread alone."""
+    """Answer a question, and return a digest. Errors are answers, warnings are ignored."""
     from questions.answers import Answer, neutral
     from questions.space import SPACE
 
     answer = Answer()
     try:
         answer.add("answer", eval(code, dict(SPACE)))
-    except Exception as error:  # each of them is an answer
+    except Exception as error:  # every error is an answer
         return f"{type(error).__name__}: {neutral(str(error))}"
     return answer.digest
 
 
 def drawn(count: int) -> list[str]:
-    """Questions to each call, and the large ones; what writes files or draws pictures is left out."""
+    """Draw questions to each call, and add the large ones, without files and plots."""
     from questions import analysis, folds, grids, studies
     from questions.draw import Chance
 
@@ -71,12 +71,12 @@ def drawn(count: int) -> list[str]:
 
 
 def resident() -> float:
-    """Memory of this process in MB, without garbage, kept results and what the allocator holds back."""
+    """Measure this process in MB, without garbage, stored results and allocator reserves."""
     from roofslate import _core
 
     gc.collect()
     _core.clear_pool()
-    with contextlib.suppress(OSError, AttributeError):  # of glibc alone
+    with contextlib.suppress(OSError, AttributeError):  # glibc only
         ctypes.CDLL(None).malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGESIZE") / 1e6
@@ -84,7 +84,7 @@ def resident() -> float:
 
 @dataclasses.dataclass
 class Soak:
-    """What became of a run."""
+    """The record of a run."""
 
     counts: list[int] = dataclasses.field(default_factory=list)  # of answers, by thread
     differences: list[str] = dataclasses.field(default_factory=list)
@@ -96,17 +96,17 @@ class Soak:
 
     @property
     def growth(self) -> float:
-        """Memory of the last fifth beyond that of the third one, in MB: caches and pools are full by then."""
+        """Growth of memory from the third to the last fifth, in MB, after all pools filled."""
         fifth = max(1, len(self.memory) // 5)
         middle, end = self.memory[2 * fifth : 3 * fifth], self.memory[-fifth:]
         return statistics.median(end) - statistics.median(middle or end)
 
 
 def soak(codes: Sequence[str], seconds: float, threads: int = 8, ask: Ask = ask, every: float = 10.0) -> Soak:
-    """Ask all questions alone, then from several threads until the time is over; memory is read while all rest."""
-    alone = [ask(code) for code in codes]
+    """Ask all questions singly, then from several threads, reading memory while all pause."""
+    reference = [ask(code) for code in codes]
     run, over, working = Soak(), threading.Event(), threading.Event()
-    locks = [threading.Lock() for _ in range(threads)]  # each held while its thread asks
+    locks = [threading.Lock() for _ in range(threads)]  # each acquired while its thread asks
 
     def work(number: int) -> None:
         chance = random.Random(number)
@@ -116,15 +116,15 @@ def soak(codes: Sequence[str], seconds: float, threads: int = 8, ask: Ask = ask,
                 k = chance.randrange(len(codes))
                 answer = ask(codes[k])
                 run.counts[number] += 1
-                if answer != alone[k]:
-                    run.differences.append(f"{codes[k]}\n  alone: {alone[k]}\n  here:  {answer}")
+                if answer != reference[k]:
+                    run.differences.append(f"{codes[k]}\n  first: {reference[k]}\n  here:  {answer}")
 
     run.counts = [0] * threads
     workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
     for worker in workers:
         worker.start()
     begin = time.monotonic()
-    told = 0
+    minutes_printed = 0
     try:
         while (passed := time.monotonic() - begin) < seconds and len(run.differences) < 20:
             working.set()
@@ -134,8 +134,8 @@ def soak(codes: Sequence[str], seconds: float, threads: int = 8, ask: Ask = ask,
                 for lock in locks:
                     stack.enter_context(lock)
                 run.memory.append(resident())
-            if passed >= 60 * told:
-                told += 1
+            if passed >= 60 * minutes_printed:
+                minutes_printed += 1
                 print(f"{passed / 60:5.1f} min {run.answers:9,} answers {run.memory[-1]:8.1f} MB", flush=True)
     finally:
         over.set()
@@ -149,9 +149,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60, help="how long")
     parser.add_argument("--threads", type=int, default=8, help="how many ask at once")
-    parser.add_argument("--questions", type=int, default=40, help="to each call")
+    parser.add_argument("--questions", type=int, default=40, help="per call")
     given = parser.parse_args()
-    if _ONE_ARENA not in os.environ:  # or each thread has a heap of its own, which grows by chance
+    if _ONE_ARENA not in os.environ:  # otherwise each thread has a heap with random growth
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, _ONE_ARENA: "1"})
     faulthandler.enable()
     warnings.simplefilter("ignore")

@@ -1,12 +1,12 @@
-"""Stubs for editors and type checkers, and the reserved words, written when the package is built.
+"""Generate stubs for editors and type checkers, and reserved words, during the build.
 
-A call takes any quantity as a keyword. `roofslate.typing` lists them, and the stub of the package declares each call
-twice: with these keywords, which an editor completes, and with any others, so that a quantity which a program defines,
-or a scenario in a plain dict, is as welcome.
+A call accepts any quantity as a keyword. `roofslate.typing` lists them. The package's stub declares each call twice:
+with these keywords, for completion, and with any others, so that quantities defined by a program, or a scenario in a
+plain dict, are accepted too.
 
-CMake runs ``python python/tools/stubs.py --quantities FILE --into FOLDER``. It needs the standard library only: calls
-are read from the sources, names of quantities from a file that a program of the build prints, a quantity a line with
-the words of a choice. ``python python/tools/stubs.py --digest`` records the public interface in `interface.sha256`.
+CMake runs ``python python/tools/stubs.py --quantities FILE --into FOLDER``. Only the standard library is needed: calls
+are read from the sources, quantities from a file that a program of the build prints, one per line with the words of a
+choice. ``python python/tools/stubs.py --digest`` records the public interface in `interface.sha256`.
 """
 
 from __future__ import annotations
@@ -100,19 +100,19 @@ AnyNames: TypeAlias = AnyName | Sequence[AnyName]
 
 
 def read_quantities(path: Path) -> dict[str, tuple[str, ...]]:
-    """All quantities with the words of choices, as the build prints them: separated by tabs, a quantity a line."""
+    """Read all quantities with the words of choices, tab-separated, one quantity per line."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return {name: tuple(words) for name, *words in (line.split("\t") for line in lines)}
 
 
 def preset_files(package: Package) -> list[Path]:
-    """Files of the presets that come with the package."""
+    """List the preset files of the package."""
     files = package.source("roofslate.presets.catalog").constant("_SHIPPED")
     return [package.folder / "presets" / "data" / file for file in files]
 
 
 def preset_names(package: Package) -> dict[str, list[str]]:
-    """Presets that come with the package, by the keyword that takes them."""
+    """List the presets of the package, by keyword."""
     sections = package.source("roofslate.presets.preset").constant("KINDS")
     names: dict[str, list[str]] = {kind: [] for kind in package.preset_keywords()}
     for file in preset_files(package):
@@ -125,7 +125,7 @@ def preset_names(package: Package) -> dict[str, list[str]]:
 
 
 def types_module(package: Package, quantities: Mapping[str, tuple[str, ...]]) -> str:
-    """The text of `roofslate.typing`."""
+    """Return the source text of `roofslate.typing`."""
     choices = {name: words for name, words in sorted(quantities.items()) if words}
     presets = preset_names(package)
     aliases = {
@@ -163,10 +163,11 @@ def _title(name: str) -> str:
 
 # ------------------------------------------------------------------------------------------------------------- stub
 
-_QUANTITIES = {"output", "outputs", "objective", "unknown", "also", "minimize", "maximize", "to"}  # what names them
+# Arguments that name quantities.
+_QUANTITIES = {"output", "outputs", "objective", "unknown", "also", "minimize", "maximize", "to"}
 _SCENARIOS = {"a", "b", "base", "scenario"}
 _WIDER = {"str": "AnyName", "str | Sequence[str]": "AnyNames", "str | Sequence[str] | None": "AnyNames | None"}
-# What is given back where it follows from the types of arguments: these arguments, and the result; the first that fits.
+# Results that depend on argument types: these arguments, and the result. The first match applies.
 _RESULTS: Mapping[str, list[tuple[dict[str, str], str]]] = {
     "evaluate": [
         ({"outputs": "AnyName", "bands": "None = None"}, "xr.DataArray"),
@@ -184,7 +185,7 @@ from roofslate.typing import AnyName, AnyNames, ChoiceName, Inputs, Keywords
 
 
 def package_stub(package: Package, quantities: Iterable[str]) -> str:
-    """Text of the stub of the package: what its public names are, and how they are called."""
+    """Return the text of the package's stub: public names and their signatures."""
     imported: dict[str, Origin] = {name: (home.rpartition(".")[0], name) for name, home in package.modules.items()}
     declared: list[str] = []
     for name in package.public_names:
@@ -206,7 +207,7 @@ def package_stub(package: Package, quantities: Iterable[str]) -> str:
 
 
 class _Signatures(ast.NodeTransformer):
-    """The signatures of a module, as a stub may have them: its own aliases are written out, texts are no types."""
+    """The signatures of a module in stub form: aliases expanded, string annotations parsed."""
 
     def __init__(self, source: Source, inputs: set[str]) -> None:
         self.needed: dict[str, Origin] = {}
@@ -215,10 +216,10 @@ class _Signatures(ast.NodeTransformer):
         self._imported = {**source.imported, **dict(imports(ast.parse(_OWN)))}
 
     def declarations(self, function: ast.FunctionDef) -> list[str]:
-        """Each way to call a function, with the inputs that there are and with any others."""
-        own = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
-        # where a call has such an argument of its own, a type checker wants no other of that name
-        keywords = ("Any",) if own & self._inputs else ("Unpack[Keywords]", "Any")
+        """Declare each overload of a function, with the known inputs and with any others."""
+        parameters = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+        # If a call has an argument with an input's name, a type checker rejects the input's keyword.
+        keywords = ("Any",) if parameters & self._inputs else ("Unpack[Keywords]", "Any")
         name = function.name
         declared = [
             _wrapped(name, self._arguments(function.args, changes, inputs), result or self._written(function.returns))
@@ -227,7 +228,7 @@ class _Signatures(ast.NodeTransformer):
         ]
         lines = (ast.get_docstring(function) or "").replace("\\", r"\\").replace('"""', r"\"\"\"").splitlines()
         docstring = "".join(f"    {line}\n" if line else "\n" for line in lines)
-        # Jedi shows the docstring of the last overload, other editors of any.
+        # Jedi shows the docstring of the last overload, other editors any.
         declared[-1] = declared[-1].removesuffix(" ...\n") + f'\n    """{docstring.strip()}\n    """\n'
         if len(declared) == 1:
             return declared
@@ -290,7 +291,7 @@ def _text(node: ast.expr) -> str:
 
 
 def _import_lines(names: Mapping[str, Origin]) -> str:
-    """Statements in the order that ruff gives them."""
+    """Return import statements in ruff's order."""
     sections: list[list[str]] = [[], [], []]
     for name, (module, inner) in sorted(names.items()):
         if inner is None:
@@ -312,7 +313,7 @@ def _section(module: str) -> int:
 
 
 def _wrapped(name: str, arguments: Iterable[str], result: str) -> str:
-    """A declaration of a function, an argument a line where it is long."""
+    """Declare a function, with one argument per line if it is long."""
     listed = list(arguments)
     line = f"def {name}({', '.join(listed)}) -> {result}: ...\n"
     if len(line) <= _LINE:
@@ -336,17 +337,17 @@ RESERVED_WORDS = frozenset(
 
 
 def generated_files(package: Package, quantities: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Texts of the modules and stubs that the build adds, by their path in the package.
+    """Return the generated modules and stubs, by their path in the package.
 
     Raises
     ------
     ValueError
-        If a quantity has the name of an argument of a call.
+        If a quantity has the name of a call's argument.
     """
     reserved = package.reserved_words()
     for name in sorted(reserved.keys() & quantities):
         calls = ", ".join(reserved[name])
-        raise ValueError(f"{name!r} is an argument of {calls}: give the quantity or the argument another name")
+        raise ValueError(f"{name!r} is an argument of {calls}. Rename the quantity or the argument.")
     return {
         "__init__.pyi": package_stub(package, quantities),
         "typing.py": types_module(package, quantities),
@@ -357,9 +358,9 @@ def generated_files(package: Package, quantities: Mapping[str, tuple[str, ...]])
 def main() -> None:
     """Write stubs and reserved words, or the digest of the public interface."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quantities", type=Path, metavar="FILE", help="quantities as the build prints them")
-    parser.add_argument("--into", type=Path, metavar="FOLDER", help="folder that the files go to")
-    parser.add_argument("--depfile", type=Path, metavar="FILE", help="list the sources there, for make and Ninja")
+    parser.add_argument("--quantities", type=Path, metavar="FILE", help="quantities, as printed by the build")
+    parser.add_argument("--into", type=Path, metavar="FOLDER", help="output folder")
+    parser.add_argument("--depfile", type=Path, metavar="FILE", help="file for the list of sources, for make and Ninja")
     parser.add_argument("--digest", action="store_true", help="record the public interface of the sources")
     options = parser.parse_args()
     package = Package()

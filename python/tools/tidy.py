@@ -1,7 +1,7 @@
-"""Run clang-tidy over the C++ core, with the flags of its build.
+"""Run clang-tidy on the C++ core, with the flags of its build.
 
-Most of what a source takes is what all include, so the sources of a folder are checked as one: for each folder a file
-in build/lint includes them. The checks are those of `.clang-tidy`.
+Most of a source's work is in shared includes, so the sources of a folder are checked as one: for each folder a file in
+build/lint includes them. `.clang-tidy` selects the checks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SLOWEST = "python"
 
 
 def flags_of(command: str) -> list[tuple[str, ...]]:
-    """Where a command of the build finds headers, and which language it compiles: each flag with its argument."""
+    """Select the flags of a command for include paths and language, each with its argument."""
     words = iter(shlex.split(command))
     flags: list[tuple[str, ...]] = []
     for word in words:
@@ -34,7 +34,7 @@ def flags_of(command: str) -> list[tuple[str, ...]]:
 
 
 def write_sources(build: Path, into: Path) -> list[Path]:
-    """Write a file for each folder of the core, and the commands that compile them."""
+    """Write a file for each folder of the core, and the commands to compile them."""
     flags: dict[tuple[str, ...], None] = {}  # of all commands, in order
     for command in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         if "/cpp/roofslate/" in command["file"] or "_core.dir" in command["file"]:
@@ -56,7 +56,7 @@ def write_sources(build: Path, into: Path) -> list[Path]:
 
 
 def check(program: str, file: Path) -> bool:
-    """Check one file, and show what is found."""
+    """Check one file, and print findings."""
     done = subprocess.run(
         [program, "--quiet", "-p", str(file.parent), str(file)], capture_output=True, text=True, check=False
     )
@@ -66,20 +66,20 @@ def check(program: str, file: Path) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 0 if there is nothing to complain about."""
+    """Return 0 if there are no findings."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "editable", help="a configured build")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("folders", nargs="*", help="folders of cpp/roofslate; all by default")
+    parser.add_argument("folders", nargs="*", help="folders of cpp/roofslate, by default all")
     given = parser.parse_args(arguments)
     program = shutil.which("clang-tidy")
     if program is None:
-        print("clang-tidy was not found: install it (Debian, Ubuntu: apt-get install clang-tidy)", file=sys.stderr)
+        print("clang-tidy is missing. Install it (Debian, Ubuntu: apt-get install clang-tidy)", file=sys.stderr)
         return 1
     files = write_sources(given.build.resolve(), ROOT / "build" / "lint")
-    wanted = [file for file in files if not given.folders or file.stem in given.folders]
+    selected = [file for file in files if not given.folders or file.stem in given.folders]
     with ThreadPoolExecutor(given.jobs) as pool:
-        return 0 if all(list(pool.map(lambda file: check(program, file), wanted))) else 1
+        return 0 if all(list(pool.map(lambda file: check(program, file), selected))) else 1
 
 
 if __name__ == "__main__":

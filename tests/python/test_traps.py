@@ -223,4 +223,4 @@ def test_f9_the_whole_installation_has_jupyter_and_calls_are_few() -> None:
     assert re.search(r"^all = .*\bjupyter\b", project, re.MULTILINE)
     assert 'pip install ".[all]"' in (ROOT / "README.md").read_text(encoding="utf-8")
     calls = [name for name in dir(rs) if name.islower() and callable(getattr(rs, name))]
-    assert len(calls) < 70
+    assert len(calls) < 60

@@ -1,1 +1,1 @@
-"""Questions about outputs: solve, explain, compare, differentiate, sample."""
+"""Questions on outputs: solve, explain, compare, differentiate, sample."""

@@ -1,4 +1,4 @@
-"""Why one scenario gives another value than another: their ratio, explained factor by factor."""
+"""The ratio of a value in two scenarios, explained factor by factor."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Factor", "compare"]
 
-_MOST_INPUTS = 12  # that differ: two scenarios have 2**12 mixtures then
+_MOST_INPUTS = 12  # that differ: two scenarios then have 2**12 mixtures
 _BAR = 24  # characters
 _LABEL = 40
 Values = npt.NDArray[np.float64]
@@ -43,13 +43,13 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Factor:
-    """What one input contributes to a ratio; several inputs where they can only change together.
+    """The contribution of one input to a ratio, or of inputs that can only change together.
 
     Attributes
     ----------
     inputs : tuple of str
     before, after : str
-        What they are in the two scenarios, as a person reads it.
+        Their values in the two scenarios, formatted.
     factor : float
     """
 
@@ -60,29 +60,29 @@ class Factor:
 
     @property
     def name(self) -> str:
-        """Names of the inputs."""
+        """The names of the inputs."""
         return ", ".join(self.inputs)
 
     @property
     def change(self) -> str:
-        """From what to what."""
+        """The old and the new value."""
         return f"{self.before} → {self.after}"
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(DrawnResult):
-    """The ratio of a value in two scenarios, and the factors that make it up.
+    """The ratio of a value in two scenarios, and its factors.
 
-    `str()` gives a waterfall as text, `plot` draws it on a logarithmic axis, and Jupyter shows it as a table.
+    `str()` returns a waterfall as text, `plot` draws it on a logarithmic axis, and Jupyter shows it as a table.
 
     Attributes
     ----------
     quantity : Quantity
-        What is compared.
+        The compared quantity.
     before, after : float
         Its value in the two scenarios, in base units.
     rows : tuple of Factor
-        The strongest first.
+        The largest factor first.
     """
 
     quantity: Quantity
@@ -92,12 +92,12 @@ class Comparison(DrawnResult):
 
     @property
     def ratio(self) -> float:
-        """The second value over the first."""
+        """The ratio of the second value to the first."""
         return self.after / self.before
 
     @property
     def factors(self) -> pd.DataFrame:
-        """The factors as a table; their product is the ratio.
+        """The factors as a table. Their product is the ratio.
 
         Returns
         -------
@@ -115,11 +115,11 @@ class Comparison(DrawnResult):
 
     @property
     def _levels(self) -> list[float]:
-        """The value before the first factor, and after each."""
+        """The value before the first factor, and after each factor."""
         return list(itertools.accumulate((row.factor for row in self.rows), operator.mul, initial=self.before))
 
     def _lines(self) -> list[tuple[str, str, str, str]]:
-        """Lines of the waterfall: what changes, how, by which factor, and the value that is reached."""
+        """Format the lines of the waterfall: input, change, factor, and the value after it."""
         first, *reached = (units.format(x, self.quantity.unit) for x in self._levels)
         lines = [
             (row.name, row.change, f"× {row.factor:.4g}", text) for row, text in zip(self.rows, reached, strict=True)
@@ -129,8 +129,8 @@ class Comparison(DrawnResult):
 
     def __str__(self) -> str:
         at = np.log(self._levels)
-        place = np.rint((at - at.min()) * (_BAR / (np.ptp(at) or 1.0))).astype(int).tolist()
-        ends = [sorted(pair) for pair in itertools.pairwise(place)]
+        columns_of_bars = np.rint((at - at.min()) * (_BAR / (np.ptp(at) or 1.0))).astype(int).tolist()
+        ends = [sorted(pair) for pair in itertools.pairwise(columns_of_bars)]
         bars = ["", *(" " * low + "█" * (high - low) for low, high in ends), ""]
         text = columns((*line, bar) for line, bar in zip(self._lines(), bars, strict=True))
         return "\n".join([f"{self.quantity.name}: {self.quantity.brief}", *text])
@@ -150,67 +150,70 @@ class Comparison(DrawnResult):
         name, unit, levels, labels = self.quantity.name, self.quantity.unit, self._levels, self._labels
         ax.set_xscale("log")
         low, high = min(levels), max(levels)
-        room = max(high / low, 1.2)
-        ax.set(xlim=(low / room**0.08, high * room**0.4), ylim=(len(labels) - 0.4, -0.6))
+        spread = max(high / low, 1.2)
+        ax.set(xlim=(low / spread**0.08, high * spread**0.4), ylim=(len(labels) - 0.4, -0.6))
         for y, level in enumerate(levels):
             ax.plot([level, level], [y, y + 1], color=style.NOTE, linestyle="-", linewidth=0.8, zorder=1)
         for y, (row, start, end) in enumerate(zip(self.rows, levels, levels[1:], strict=False), start=1):
             look = {"color": "#F0B27A", "hatch": "///"} if end > start else {"color": style.COMPUTE["color"]}
-            left, right = sorted((start, end))
-            ax.barh(y, right - left, left=left, height=0.6, edgecolor=style.INK, label=row.name, **look)
-            _beside(ax, right, y, f"{style.TIMES} {row.factor:.3g}")
+            start_x, end_x = sorted((start, end))
+            ax.barh(y, end_x - start_x, left=start_x, height=0.6, edgecolor=style.INK, label=row.name, **look)
+            _annotate(ax, end_x, y, f"{style.TIMES} {row.factor:.3g}")
         for y, end in ((0, self.before), (len(labels) - 1, self.after)):
             ax.plot([end], [y], marker="o", color=style.INK, linestyle="none")
-            _beside(ax, end, y, units.format(end, unit))
+            _annotate(ax, end, y, units.format(end, unit))
         ax.set_yticks(range(len(labels)), labels)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel(style.words(name, unit))
         style.scale_ticks(ax.xaxis, unit)
-        style.title(ax, f"b is {self.ratio:.3g} times a")
+        style.title(ax, f"{style.words(name)} by changed input, a to b", below=f"b / a = {self.ratio:.3g}")
 
 
 def _label(row: Factor) -> str:
-    """What changes and how, in lines that leave room for the bars; of a group the names stand with the values."""
+    """Format an input and its change, in lines short enough for an axis label.
+
+    The names of a group are part of the values.
+    """
     short = len(row.change) <= _LABEL
     lines = [row.name] * (len(row.inputs) == 1) + ([row.change] if short else [f"{row.before} →", row.after])
     return "\n".join(textwrap.fill(line, _LABEL) for line in lines)
 
 
-def _beside(ax: Axes, x: float, y: float, text: str) -> None:
+def _annotate(ax: Axes, x: float, y: float, text: str) -> None:
     ax.annotate(text, (x, y), xytext=(7, 0), textcoords="offset points", va="center", fontsize=9)
 
 
 def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared: Any) -> Comparison:
-    """The ratio of an output in two scenarios, factor by factor.
+    """Explain the ratio of an output in two scenarios, factor by factor.
 
-    Each input that differs gets the mean of what its change does, over all orders in which the inputs could change:
+    The factor of each differing input is the mean effect of its change, over all orders in which inputs could change:
     the Shapley value of the logarithm. So the factors multiply to the ratio, and no order is preferred. A preset counts
-    as one input; what only one scenario gives is, in the other, what it is there by a preset, a default or a formula.
-    Inputs share a factor where they can only change together, since mixtures of the scenarios have no value: they lack
-    an input, or have more experts at once than experts.
+    as one input. An input of only one scenario gets, in the other one, its value from a preset, a default or a
+    formula. Inputs share a factor if they can only change together, because mixtures of the scenarios are invalid: they
+    lack an input, or have more active experts than experts.
 
     Parameters
     ----------
     a, b : dict
         Inputs of the two scenarios, as for `value`.
     output : str
-        Name of a quantity that is a number.
+        Name of a numeric quantity.
     **shared
-        Inputs of both.
+        Inputs of both scenarios.
 
     Returns
     -------
     Comparison
-        Its `ratio`, and its `factors` as a table. Their product is the ratio, to within 1e-14 of it where that lies
+        Its `ratio`, and its `factors` as a table. Their product equals the ratio, to a relative 1e-14 for ratios
         between 1e-20 and 1e20.
 
     Raises
     ------
     MissingInput, UnknownName, UnitError, AxisError, InputTypeError, IneffectiveInput
-        As for `value`; the message names the scenario.
+        As for `value`. The message names the scenario.
     ValueRangeError
-        Also where the output is zero, negative, infinite or undefined in a scenario, and where more than twelve inputs
-        differ that it depends on.
+        Also if the output is zero, negative, infinite or undefined in a scenario, and if more than twelve relevant
+        inputs differ.
 
     Examples
     --------
@@ -226,7 +229,7 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     (name,) = wanted_names([output])
     q = lookup(name)
     if q.choices:
-        raise InputTypeError(f"{name} is one of {q.range_text}: only numbers have a ratio")
+        raise InputTypeError(f"{name} is one of {q.range_text}. Only numbers have a ratio.")
     for side, given in (("a", a), ("b", b)):
         _check_side(side, given, shared)
     a, b, shared = _of_their_days(a, b, shared)
@@ -240,8 +243,8 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     players = [key for key in differing if key in PRESETS or key == name or key in ancestors(name)]
     if len(players) > _MOST_INPUTS:
         raise ValueRangeError(
-            f"{len(players)} inputs of {name} differ, at most {_MOST_INPUTS} can be told apart: {', '.join(players)}; "
-            "compare by way of a scenario between the two"
+            f"{len(players)} inputs of {name} differ, expected at most {_MOST_INPUTS}: {', '.join(players)}. "
+            "Compare both with an intermediate scenario."
         )
     same = {key: setting for key, setting in sides[0].items() if key not in differing}
     with np.errstate(all="ignore"):
@@ -256,12 +259,12 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
 
 
 def _check_side(side: str, given: Any, shared: Mapping[str, Any]) -> None:
-    """Refuse a side that is not a scenario, or that gives a shared input."""
+    """Raise an error for a side that is no scenario, or repeats a shared input."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise InputTypeError(f"scenario {side}: expected a dict of inputs by name, got {shown(given)}")
     twice = [key for key in given if key in shared]
     if twice:
-        raise InputTypeError(f"scenario {side}: {twice[0]!r} is given for both scenarios as well: leave one out")
+        raise InputTypeError(f"scenario {side}: {twice[0]!r} is also a shared input. Leave one out.")
 
 
 def _of_their_days(
@@ -283,12 +286,14 @@ def _of_their_days(
 
 
 def _settings(side: str, given: Mapping[str, Any], output: str, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of one scenario alone: presets, words, and numbers in base units."""
+    """Return the inputs of one scenario: presets, words, and numbers in base units."""
     with _named(side):
         grid = read_grid(Settled({**shared, **given}), [output])
         warn_of_other_chip(grid, f"scenario {side}: ")
         if grid.sizes:
-            raise AxisError(f"{next(iter(grid.sizes))!r} is an axis, and rs.compare explains one ratio")
+            raise AxisError(
+                f"{next(iter(grid.sizes))!r} is an axis, but rs.compare() explains one ratio. Give one value."
+            )
     settings: dict[str, Any] = {}
     for key in given:
         if key in PRESETS:
@@ -311,12 +316,12 @@ def _end(side: str, q: Quantity, inputs: Mapping[str, Any]) -> float:
     with _named(side):
         x = float(value(q.name, Settled(inputs)))
         if not 0 < x < math.inf:
-            raise ValueRangeError(f"{q.name} is {units.format(x, q.unit)}, and no ratio of it can be explained")
+            raise ValueRangeError(f"{q.name} is {units.format(x, q.unit)}. A ratio needs a positive, finite value.")
     return x
 
 
 def _completed(settings: dict[str, Any], keys: Sequence[str], output: str, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """A scenario that also says what it left to presets, defaults and formulas, where the other says it."""
+    """Complete a scenario by values that only the other scenario states."""
     end = value(output, Settled({**shared, **settings}))
     for key in keys:
         if key not in settings and key not in PRESETS:
@@ -330,9 +335,9 @@ def _completed(settings: dict[str, Any], keys: Sequence[str], output: str, share
 def _mixtures(
     name: str, players: Sequence[str], sides: Sequence[Mapping[str, Any]], shared: Mapping[str, Any]
 ) -> Values:
-    """The output where each input is as in one scenario or the other, an axis of two for each; NaN where there is none.
+    """Evaluate the output at all mixtures of two scenarios, with an axis per input.
 
-    Mixtures need unlike inputs and take unlike branches of formulas, so each is a point of its own.
+    Invalid mixtures are NaN. Mixtures need different inputs and branches, so each is evaluated as a point.
     """
     values = np.full((2,) * len(players), np.nan)
     for chosen in itertools.product((0, 1), repeat=len(players)):
@@ -343,29 +348,29 @@ def _mixtures(
 
 
 def _grouped(logs: Values, groups: list[tuple[str, ...]]) -> tuple[Values, list[tuple[str, ...]]]:
-    """Join inputs until all mixtures have a value, each time the two that leave fewest mixtures without one."""
+    """Join inputs until all mixtures are valid, each time the two that leave fewest invalid."""
     while not np.isfinite(logs).all():
         pairs = itertools.combinations(range(logs.ndim), 2)
 
-        def left(pair: tuple[int, int], logs: Values = logs) -> int:
+        def missing_mixtures(pair: tuple[int, int], logs: Values = logs) -> int:
             return int((~np.isfinite(np.diagonal(logs, axis1=pair[0], axis2=pair[1]))).sum())
 
-        i, j = min(pairs, key=left)
+        i, j = min(pairs, key=missing_mixtures)
         logs = np.moveaxis(np.diagonal(logs, axis1=i, axis2=j), -1, i)
         groups = [(*groups[i], *groups[j]) if k == i else group for k, group in enumerate(groups) if k != j]
     return logs, groups
 
 
 def _shapley(logs: Values) -> list[float]:
-    """What each axis adds from one corner to the other, on the mean over all orders of going there."""
+    """Compute the mean change along each axis between opposite corners, over all orders."""
     n = logs.ndim
-    moved = np.indices((2,) * max(n - 1, 0)).sum(axis=0)  # how many of the others have changed before
+    moved = np.indices((2,) * max(n - 1, 0)).sum(axis=0)  # how many other inputs have changed before
     weight = np.array([1 / (n * math.comb(n - 1, k)) for k in range(n)])
     return [math.fsum((weight[moved] * (logs.take(1, k) - logs.take(0, k))).ravel()) for k in range(n)]
 
 
 def _said(group: Sequence[str], settings: Mapping[str, Any]) -> str:
-    """What a scenario has of some inputs as a person reads it, with their names where they are several."""
+    """Format the settings of some inputs, with names if there are several."""
     texts = []
     for key in group:
         if key in settings:

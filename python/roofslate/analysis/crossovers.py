@@ -1,4 +1,4 @@
-"""`crossovers`: the crossings and optima that matter, each by its closed form and by the solver."""
+"""`crossovers`: relevant crossings and optima, by closed forms and by the solver."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
 __all__ = ["crossovers"]
 
 _CHIP = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
-_AGREED = 1e-9  # the closed form and the solver speak of the same crossing
+_AGREED = 1e-9  # relative difference within which both results are the same crossing
 Row = dict[str, Any]
 
 
 def crossovers(scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> pd.DataFrame:
-    """The crossings and optima that matter, by closed form and solved, in base units.
+    """Tabulate relevant crossings and optima, by closed form and solved, in base units.
 
     Parameters
     ----------
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     **inputs
-        As for `value`: a scenario without axes. What a crossing seeks may be given for the sake of the others.
-        ``batch_interval`` is the latency limit. With ``tier_...`` and ``slower_tier_...`` the last rows are about these
-        tiers of memory, otherwise about HBM and presets of `storage`.
+        As for `value`: a scenario without axes. You can give the unknown of a crossing for use in the other ones.
+        ``batch_interval`` is the latency limit. With ``tier_...`` and ``slower_tier_...`` the last rows compare these
+        memory tiers, otherwise HBM and presets of `storage`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each: ``name``; ``question`` in words; ``closed_form``, the value of ``quantity`` (inf: never; NaN
-        where there is no closed form); ``solved``, the value of ``unknown`` at which ``condition`` holds; ``unit`` of
-        both; ``formula``; and ``note``: that it is never or always so, which input is missing, or where the closed form
-        differs from the solved value, what it takes as given or the choice for which it holds.
+        A row for each crossing. ``name``. ``question`` in words. ``closed_form``, the value of ``quantity`` (inf for
+        never, NaN without a closed form). ``solved``, the value of ``unknown`` at which ``condition`` becomes true.
+        ``unit`` of both. ``formula``. ``note``: that the condition is never or always true, the missing input, or, if
+        the values differ, the inputs the closed form assumes, or the choice it requires.
 
     Raises
     ------
     AxisError
-        Where an input is an axis: `solve` takes grids.
+        If an input is an axis. `solve` accepts grids.
     UnknownName, UnitError, ValueRangeError, InputTypeError, IneffectiveInput
         As for `evaluate`.
 
@@ -75,7 +75,9 @@ def crossovers(scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> p
     grid = read_grid(inputs)
     for name, i in grid.inputs.items():
         if i.dims:
-            raise AxisError(f"crossovers takes one scenario, but {i.origin or name} is an axis; solve takes grids")
+            raise AxisError(
+                f"crossovers() expects one scenario, but {i.origin or name} is an axis. Use rs.solve() for grids."
+            )
     return pd.DataFrame([_row(entry, inputs) for entry in _entries(inputs)])
 
 
@@ -85,7 +87,7 @@ def _table() -> tuple[Row, ...]:
 
 
 def _entries(inputs: Mapping[str, Any]) -> Iterator[Row]:
-    """The crossings, those of tiers once for each that there is."""
+    """Yield the crossings, for memory tiers once per available tier."""
     given = any(name.startswith(("tier_", "slower_tier_")) for name in inputs)
     for entry in _table():
         if "tiers" not in entry or given:
@@ -100,14 +102,14 @@ def _entries(inputs: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _device(tier: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Capacity, bandwidth and price of a device; those of HBM are the chip's, as far as they are known."""
+    """Return capacity, bandwidth and price of a device, for HBM from the chip, if known."""
     if tier != "HBM":
         return dict(storage[tier].values)
-    found = {}
+    device_inputs = {}
     for name, source in _CHIP.items():
         with contextlib.suppress(MissingInput):
-            found[name] = value(source, Settled(inputs))
-    return found
+            device_inputs[name] = value(source, Settled(inputs))
+    return device_inputs
 
 
 def _row(entry: Row, scenario: Mapping[str, Any]) -> Row:
@@ -121,16 +123,18 @@ def _row(entry: Row, scenario: Mapping[str, Any]) -> Row:
         except MissingInput as error:
             notes.append(_first_part(error))
     try:
-        found = solve(name, entry["condition"], Settled({n: x for n, x in inputs.items() if n != name}), progress=False)
+        solution = solve(
+            name, entry["condition"], Settled({n: x for n, x in inputs.items() if n != name}), progress=False
+        )
     except MissingInput as error:
         notes.append(_first_part(error))
     except IneffectiveInput as error:
-        if repr(name) not in str(error).partition(";")[0]:  # of an input that was given
+        if repr(name) not in str(error).partition(";")[0]:  # the error concerns another input
             raise
         notes.append(str(error))
     else:
-        solved = found.item()
-        notes += [found["reason"].item()] if math.isnan(solved) else []
+        solved = solution.item()
+        notes += [solution["reason"].item()] if math.isnan(solved) else []
     if math.isinf(closed) and not {"never", "always"} & set(notes):
         notes.append("never")
     if math.isfinite(closed) and math.isfinite(solved) and not math.isclose(closed, solved, rel_tol=_AGREED):
@@ -150,27 +154,27 @@ def _row(entry: Row, scenario: Mapping[str, Any]) -> Row:
 
 
 def _first_part(error: MissingInput) -> str:
-    """The input that is missing, without the chain that needs it."""
+    """Return the missing input, without the chain of quantities that need it."""
     return str(error).partition("; needed by")[0]
 
 
 def _differences(quantity: str, closed: float, unknown: str, condition: str, inputs: Mapping[str, Any]) -> list[str]:
-    """What the closed form takes as given where it might be computed, or the choice for which it holds."""
+    """Explain a difference by the inputs the closed form assumes, or the choice it requires."""
     (c,) = parse_conditions(condition, allow_equality=True)
     sides = [*c.left.quantities, *c.right.quantities]
     numbers = {n: float(i.values) for n, i in read_grid(inputs).inputs.items()}
-    taken = used([quantity], numbers)
-    own = {n: x for n, x in numbers.items() if n != unknown}
-    others = used(sides, own, [unknown])
-    stated = [n for n in taken if n not in others and (lookup(n).computed or lookup(n).fallback)]
+    closed_inputs = used([quantity], numbers)
+    fixed_numbers = {n: x for n, x in numbers.items() if n != unknown}
+    solved_inputs = used(sides, fixed_numbers, [unknown])
+    stated = [n for n in closed_inputs if n not in solved_inputs and (lookup(n).computed or lookup(n).fallback)]
     if stated:
         return [f"the closed form takes {' and '.join(stated)} as given"]
-    rest = {n: x for n, x in inputs.items() if n != unknown}
+    fixed_inputs = {n: x for n, x in inputs.items() if n != unknown}
     beyond = frozenset().union(*map(ancestors, sides)) - ancestors(quantity)
     choices = [lookup(n) for n in sorted(beyond) if lookup(n).choices and not lookup(n).computed]
     for choice, word in ((q, word) for q in choices for word in q.choices):
         with contextlib.suppress(MissingInput, IneffectiveInput):
-            found = solve(unknown, condition, Settled({**rest, choice.name: word}), progress=False)
-            if math.isclose(closed, found.item(), rel_tol=_AGREED):
+            solution = solve(unknown, condition, Settled({**fixed_inputs, choice.name: word}), progress=False)
+            if math.isclose(closed, solution.item(), rel_tol=_AGREED):
                 return [f"the closed form holds for {choice.name}={word!r}"]
     return []

@@ -1,4 +1,4 @@
-"""What moves a number, and by how much: exact derivatives by all inputs in one pass."""
+"""Exact derivatives of a quantity by all its inputs, in one pass."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["gradient", "sensitivity"]
 
-INPUT = "input"  # the axis of what is differentiated by
-UNIT = "unit"  # its coordinate with the units of derivatives
+INPUT = "input"  # axis of the variables of differentiation
+UNIT = "unit"  # coordinate of the derivatives' units
 _SIDES = ("above", "below")
 _LONGEST_EQUATION = 120  # characters
 
@@ -49,23 +49,25 @@ def sensitivity(
     progress: ProgressWish = None,
     **inputs: Any,
 ) -> pd.Series | xr.DataArray:
-    """Exact elasticities of a quantity, d ln(output) / d ln(input): percent of change for a percent of an input (1).
+    """Compute exact elasticities of a quantity, d ln(output) / d ln(input) (1).
+
+    An elasticity is the percent change of the output per percent change of an input.
 
     Parameters
     ----------
     output : str
         Name of a quantity.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     to : str or list of str, optional
-        Inputs that are varied; by default every number that the output takes, given, from presets or by default,
-        constants of nature among them, but for defaults of 0 and inf: what a machine or a technique without them leaves
-        out. A quantity that is otherwise computed can be varied where it is given. By an
-        input that the output does not take, the elasticity is 0.
+        Variables of differentiation. By default all numbers the output depends on: given, from presets or by default,
+        physical constants included, but without defaults of 0 and inf, which disable a machine feature or a technique.
+        A computed quantity can be a variable if it is given. For an input the output does not depend on, the elasticity
+        is 0.
     side : {"above", "below"}
-        Where two terms of a max or min are equal, the elasticity towards larger or smaller values of the input.
+        The side of the derivative, toward larger or smaller values of the input, if terms of a max or min are equal.
     out : numpy.ndarray, optional
-        Memory for the result: float64, with a first axis for the inputs and then those of the output.
+        Memory for the result: float64, with a first axis for the inputs and then the axes of the output.
     threads, progress
         As for `evaluate`.
     **inputs
@@ -74,16 +76,16 @@ def sensitivity(
     Returns
     -------
     pandas.Series or xarray.DataArray
-        A Series by input where no input is an axis, otherwise a DataArray with the dims ``input`` and those of the
-        output. NaN where the output is 0, infinite or undefined. Where the two sides differ anywhere,
-        ``attrs["kinks"]`` tells what is equal there and in which quantity. ``attrs["binding"]`` of a Series tells which
-        term each max and min chose, and by how much. Rounding up or down counts as flat, a choice between formulas as
-        the formula that was taken.
+        A Series by input if no input is an axis, otherwise a DataArray with the dims ``input`` and the axes of the
+        output. NaN if the output is 0, infinite or undefined. If the two sides differ anywhere, ``attrs["kinks"]``
+        names the equal terms and their quantity. ``attrs["binding"]`` of a Series names the selected term of each max
+        and min, and its margin. Rounding up or down has derivative 0, and a choice of formulas the derivative of the
+        selected one.
 
     Raises
     ------
     NoDerivative
-        Where the output depends on an input through a function without an exact derivative by it.
+        If the output depends on an input through a function without an exact derivative by it.
     MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput, OutOfMemory
         Before any work is done.
 
@@ -114,7 +116,9 @@ def gradient(
     progress: ProgressWish = None,
     **inputs: Any,
 ) -> pd.Series | xr.DataArray:
-    """Exact derivatives of a quantity, d output / d input, in base units of the one over those of the other.
+    """Compute exact derivatives of a quantity, d output / d input, in base units.
+
+    Each has the unit of the output divided by the unit of the input.
 
     Parameters
     ----------
@@ -124,8 +128,8 @@ def gradient(
     Returns
     -------
     pandas.Series or xarray.DataArray
-        As for `sensitivity`. The unit differs from input to input: a DataArray has them as a coordinate ``unit`` along
-        ``input``, a Series as a dict by input in ``attrs["unit"]``. NaN where the output is infinite or undefined.
+        As for `sensitivity`. Units differ by input: a DataArray has them as a coordinate ``unit`` along ``input``, a
+        Series as a dict by input in ``attrs["unit"]``. NaN if the output is infinite or undefined.
 
     Raises
     ------
@@ -147,46 +151,46 @@ def gradient(
 
 
 class _Question:
-    """An output, the inputs that it is differentiated by, the grid, and what is found out about kinks."""
+    """An output, its variables of differentiation, the grid, and kinks."""
 
     def __init__(self, output: str, to: str | Sequence[str] | None, side: str, inputs: Mapping[str, Any]) -> None:
         if not isinstance(output, str):
             raise InputTypeError(f"expected the name of one quantity, got {shown(output)}")
         self.output = lookup(wanted_names(output)[0])
         if self.output.choices:
-            raise InputTypeError(f"{output} is one of {self.output.range_text}: a choice has no derivative")
+            raise InputTypeError(f"{output} is one of {self.output.range_text}. A choice has no derivative.")
         if not isinstance(side, str) or side not in _SIDES:
             raise unknown("side", side, _SIDES)
         self.side = side
-        wanted = None if to is None else _inputs_named(to)
+        variables = None if to is None else _inputs_named(to)
         self.grid = read_grid(
-            changed(inputs, {n: inputs[n] for n in wanted or () if n in inputs}, exempt=True), [output]
+            changed(inputs, {n: inputs[n] for n in variables or () if n in inputs}, exempt=True), [output]
         )
         for dim in (INPUT, UNIT):
             if dim in self.grid.sizes:
-                raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
+                raise AxisError(f"The axis {dim!r} has the name of a variable of the result. Rename the axis.")
         self.formula = [("quantity", output)]
         try:
-            self.taken = self.grid.core.numbers_taken(self.formula)
+            self.used_numbers = self.grid.core.numbers_taken(self.formula)
         except MissingInput as error:
             raise explain_missing(error, self.grid) from None
-        self.to = [name for name in self.taken if self._matters(name)] if wanted is None else wanted
+        self.to = [name for name in self.used_numbers if self._matters(name)] if variables is None else variables
         if not self.to:
-            raise InputTypeError(f"{output} takes no number that it could be differentiated by")
+            raise InputTypeError(f"{output} does not depend on any number to differentiate by")
         for name in self.to:
-            if name not in self.taken and name not in self.grid.inputs:
+            if name not in self.used_numbers and name not in self.grid.inputs:
                 _refuse_what_follows(lookup(name))
         self.kinks: list[tuple[str, str, str, int]] = []
 
     def _matters(self, name: str) -> bool:
-        """Whether an input is given, or has a default that does something."""
+        """Return True if an input is given, or its default has an effect."""
         default = lookup(name).default
         return name in self.grid.inputs or (default is not None and default != 0 and math.isfinite(default))
 
     def run(
         self, out: Any, threads: int | None, progress: ProgressWish, *, relative: bool
     ) -> tuple[Values, tuple[str, ...]]:
-        """The derivatives, and the axes of the output."""
+        """Compute the derivatives, and return them with the axes of the output."""
         given = given_memory(out, [self.output.name], self.output.name, np.dtype(np.float64))
         keep_apart(self.grid, given)
         defaults = {
@@ -210,12 +214,12 @@ class _Question:
     def labelled(
         self, values: Values, dims: tuple[str, ...], attrs: dict[str, Any], units: Mapping[str, str] | None = None
     ) -> pd.Series | xr.DataArray:
-        """The result as the caller gets it."""
+        """Label the result for the caller."""
         if self.kinks:
             points = math.prod(self.grid.sizes[dim] for dim in dims)
             attrs["kinks"] = "; ".join(
-                _equation(name, left, right) + (f" at {n:,} of {points:,} points" if points > 1 else "")
-                for name, left, right, n in self.kinks
+                _equation(name, first_term, second_term) + (f" at {n:,} of {points:,} points" if points > 1 else "")
+                for name, first_term, second_term, n in self.kinks
             )
         said = {**basis([self.output.name], self.grid), **provenance(self.grid)}
         if self.grid.sizes:
@@ -235,52 +239,55 @@ class _Question:
         return series
 
     def _bindings(self) -> list[str]:
-        """What each max and min on the way chose, and by how much."""
+        """List the selected term and its margin, for each max and min in the derivation."""
         supplied = self.grid.numbers()
         values = supplied | dict(_core.chain(self.output.name, supplied))
-        found = []
+        texts = []
         for name in values:
             q = lookup(name)
             if name in supplied or not q.computed:
                 continue
-            needs = [values.get(need, math.nan) for need in q.needs]  # what a choice leaves out has no value
+            needs = [values.get(need, math.nan) for need in q.needs]  # inputs of unselected choices have no value
             _, decisions, _ = _core.apply_formula(name, needs, q.needs, False)
-            found += [f"{name}: {binding}" for binding in bindings_of(decisions)]
-        return found
+            texts += [f"{name}: {binding}" for binding in bindings_of(decisions)]
+        return texts
 
 
-def _equation(name: str, left: str, right: str) -> str:
-    """What is equal at a kink, short enough to be read."""
-    equation = f"{name}: {left} = {right}"
+def _equation(name: str, first_term: str, second_term: str) -> str:
+    """Format the equation at a kink, or a short form of it."""
+    equation = f"{name}: {first_term} = {second_term}"
     return equation if len(equation) <= _LONGEST_EQUATION else f"{name}: two of its terms are equal"
 
 
 def _inputs_named(to: str | Sequence[str]) -> list[str]:
-    """Names of what is differentiated by, checked."""
+    """Check the names of the variables of differentiation."""
     names = [to] if isinstance(to, str) else to
     if not isinstance(names, Sequence) or not names:
         raise InputTypeError(f"to: expected the name of an input or a list of names, got {shown(to)}")
     for name in names:
         if isinstance(name, str) and name in PRESETS:
-            raise InputTypeError(f"to: {name!r} names a preset; differentiate by the numbers that it supplies")
+            raise InputTypeError(f"to: {name!r} names a preset. Differentiate by the numbers it supplies.")
         q = entries().get(name) if isinstance(name, str) else None
         if q is None:
             raise unknown_quantity(name, "input")
         if q.choices:
-            raise InputTypeError(f"to: {name} is one of {q.range_text}, no number that it could be differentiated by")
+            raise InputTypeError(f"to: {name} is one of {q.range_text}, expected a number")
     if len(set(names)) < len(names):
-        raise InputTypeError(f"to names an input twice: {', '.join(names)}")
+        raise InputTypeError(f"to: expected distinct inputs, got {', '.join(names)}. Drop the duplicate.")
     return list(names)
 
 
 def _are_finite(values: Values) -> bool:
-    """Whether the sum is finite: no number of an array is compared, and a sum beyond all numbers does no harm."""
+    """Return True if the sum is finite, which needs no comparison of elements.
+
+    A sum that overflows does no harm.
+    """
     with np.errstate(all="ignore"):
         return bool(np.isfinite(np.add.reduce(values, axis=None)))
 
 
 def _refuse_what_follows(q: Quantity) -> None:
-    """A quantity that is neither given nor a plain input is no variable: it follows from others."""
+    """Raise an error for a quantity computed from others, which is no variable."""
     if q.computed or q.fallback:
         sources = ", ".join(q.needs) if q.computed else str(q.fallback)
-        raise MissingInput(f"to: {q.name!r} follows from {sources} here; give its value to differentiate by it")
+        raise MissingInput(f"to: {q.name!r} is computed from {sources}. Give its value to differentiate by it.")

@@ -1,4 +1,4 @@
-"""Base of results that rank the inputs of a quantity by influence."""
+"""The base of results that rank the inputs of a quantity by influence."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ __all__ = ["InputRanking", "basis_attrs", "number_output"]
 
 
 class InputRanking(DrawnResult):
-    """Inputs of a quantity, the most influential first: as text, in Jupyter and as a picture."""
+    """Inputs of a quantity, the most influential first: as text, in Jupyter and as a plot."""
 
     quantity: Quantity
     _head: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def _summary(self) -> str:
-        """End of the caption."""
+        """Return the end of the caption."""
 
     def _basis(self) -> str:
-        """Bound or estimate, where constants of a real machine matter."""
+        """Return "lower bound" or "estimate", if constants of a real machine matter."""
         attrs = getattr(getattr(self, "table", None), "attrs", {})
         return ", calibration ".join(attrs[key] for key in ("basis", "calibration") if key in attrs)
 
     @abstractmethod
     def _lines(self) -> list[tuple[str, ...]]:
-        """Words of each line, an input each."""
+        """Format the lines, one per input."""
 
     @property
     def _caption(self) -> str:
@@ -49,7 +49,7 @@ class InputRanking(DrawnResult):
 
 
 def basis_attrs(output: str, attrs: Mapping[Any, Any]) -> dict[str, str]:
-    """Of the attributes of a result, those that say bound or estimate, where constants of a real machine matter."""
+    """Select the attributes "basis" and "calibration", if constants of a real machine matter."""
     carries = carries_constants(output, current())
     return {key: attrs[key] for key in ("basis", "calibration") if carries and key in attrs}
 
@@ -60,5 +60,5 @@ def number_output(output: Any) -> Quantity:
         raise InputTypeError(f"expected the name of one quantity, got {shown(output)}")
     q = lookup(wanted_names(output)[0])
     if q.choices:
-        raise InputTypeError(f"{q.name} is one of {q.range_text}: only numbers can be compared")
+        raise InputTypeError(f"{q.name} is one of {q.range_text}. Only numbers can be compared.")
     return q

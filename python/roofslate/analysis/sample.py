@@ -34,47 +34,46 @@ def sample(
     units: Mapping[str, str] | None = None,
     **inputs: Any,
 ) -> xr.DataArray | xr.Dataset:
-    """Quantities for draws of uncertain inputs, in base units unless `units` says otherwise.
+    """Evaluate quantities for draws of uncertain inputs, in base units or in `units`.
 
-    The draws are points of a scrambled Sobol sequence, mapped by the inverse of each distribution function: they fill
-    the space of the inputs evenly, so that means and quantiles are found with far fewer of them than independent draws
-    would need, best with a power of 2.
+    The draws are points of a scrambled Sobol sequence, mapped by the inverse of each distribution function. They fill
+    the input space evenly, so means and quantiles need far fewer of them than independent draws. Best use a power of 2.
 
     Parameters
     ----------
     outputs : str or list of str
         Names of quantities.
     n : int
-        How many draws.
+        Number of draws.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     seed : int
-        Of the scrambling. The same seed gives the same draws, whatever the number of threads; more of them begin with
-        those of fewer.
+        Of the scrambling. The same seed gives the same draws on any number of threads. A larger sample begins with the
+        smaller one.
     correlation : pandas.DataFrame, dict of dicts or array, optional
-        Correlations of inputs that are drawn, by their names; an array has them in the order in which they are given.
-        They are those of the normal scores (a Gaussian copula); what is not named is independent.
+        Correlations of the drawn inputs, by name. An array has them in the order of the inputs. They are correlations
+        of the normal scores (a Gaussian copula). Pairs that are not named are independent.
     threads, progress, units
         As for `evaluate`.
     **inputs
-        As for `evaluate`; at least one of them is a frozen distribution of `scipy.stats`, whose values are in base
-        units: ``scipy.stats.norm(loc=8e12, scale=5e11)``.
+        As for `evaluate`. At least one input is a frozen distribution of `scipy.stats`, in base units:
+        ``scipy.stats.norm(loc=8e12, scale=5e11)``.
 
     Returns
     -------
     xarray.DataArray or xarray.Dataset
-        As `evaluate` gives it, with a dim ``sample`` last; the inputs that were drawn are its coordinates.
+        As for `evaluate`, with a last dim ``sample``. The drawn inputs are its coordinates.
 
     Raises
     ------
     ValueRangeError
-        Also where a distribution reaches beyond the range of its input, or `correlation` is not positive definite.
+        Also if a distribution exceeds the range of its input, or if `correlation` is not positive definite.
     InputTypeError, MissingInput, UnknownName, UnitError, AxisError, IneffectiveInput, OutOfMemory
         Before any work is done.
 
     See Also
     --------
-    quantiles, histogram, count : Stream over a sample with ``n=`` and ``seed=``, without keeping it.
+    quantiles, histogram, count : Reduce a sample with ``n=`` and ``seed=``, without storing it.
 
     Examples
     --------
@@ -87,20 +86,20 @@ def sample(
     (('sample',), True)
     """
     inputs = with_scenario(scenario, inputs)
-    wanted = wanted_names(outputs)
-    conversions(wanted, units)
-    draws, others = read_draws(inputs, n, seed, correlation)
-    draws.grid(others, wanted)
+    names = wanted_names(outputs)
+    conversions(names, units)
+    draws, constants = read_draws(inputs, n, seed, correlation)
+    draws.grid(constants, names)
     (columns,) = draws.values(threads, progress)
     import xarray as xr
 
     drawn: dict[str, Any] = {name: xr.DataArray(values, dims=SAMPLE) for name, values in columns.items()}
-    found = evaluate(outputs, Settled({**others, **drawn}), threads=threads, progress=progress, units=units)
+    result = evaluate(outputs, Settled({**constants, **drawn}), threads=threads, progress=progress, units=units)
     coords = {}
     for name, array in drawn.items():
         q = lookup(name)
         coords[name] = (SAMPLE, array.to_numpy(), {"units": q.unit, "long_name": q.brief})
-    found = found.assign_coords(coords)
-    if isinstance(found, xr.Dataset):
-        found.attrs |= {**draws.described, "seed": str(seed)}
-    return found
+    result = result.assign_coords(coords)
+    if isinstance(result, xr.Dataset):
+        result.attrs |= {**draws.described, "seed": str(seed)}
+    return result

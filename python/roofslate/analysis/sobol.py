@@ -1,4 +1,4 @@
-"""`rs.sobol`: shares of the variance by input."""
+"""`rs.sobol`: variance shares by input."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = ["VarianceShares", "sobol"]
 
-_DEVIATIONS = 1.96  # standard deviations that 95 % of a normal distribution reach
+_DEVIATIONS = 1.96  # standard deviations, which enclose 95% of a normal distribution
 _RESAMPLES = 199
-_ROUNDING = 2.0**-46  # of a value: variation that the rounding of some hundred operations makes
+_ROUNDING = 2.0**-46  # relative variation from rounding of some hundred operations
 
 
 @dataclass(frozen=True, repr=False)
 class VarianceShares(InputRanking):
-    """Sobol's indices: the shares of an output's variance that its inputs account for.
+    """Sobol indices: the shares of an output's variance by input.
 
-    `plot` draws two bars for each input, alone and in total, with their intervals of confidence. `str()` and Jupyter
-    show them as a table.
+    `plot` draws two bars per input, first order and total, with confidence intervals. `str()` and Jupyter show a table.
 
     Attributes
     ----------
@@ -45,9 +44,9 @@ class VarianceShares(InputRanking):
     mean, variance : float
         Of the output, in base units.
     table : pandas.DataFrame
-        Indexed by input, the largest total first: ``first_order``, the share that an input accounts for alone, and
-        ``total``, with what it does together with others; of each the ends ``_low`` and ``_high`` of an interval that
-        is to hold with 95 % confidence.
+        Indexed by input, the largest total first: ``first_order``, the share of an input by itself, and ``total``,
+        which includes interactions with other inputs. ``_low`` and ``_high`` of each are the ends of a 95% confidence
+        interval.
     """
 
     quantity: Quantity
@@ -57,7 +56,7 @@ class VarianceShares(InputRanking):
     _head = ("input", "first order", "total")
 
     def _summary(self) -> str:
-        return "shares of its variance"
+        return "variance shares"
 
     def _lines(self) -> list[tuple[str, ...]]:
         return [
@@ -74,8 +73,8 @@ class VarianceShares(InputRanking):
     def _draw(self, ax: Axes) -> None:
         at = np.arange(len(self.table))
         looks = (
-            ("first_order", "alone", -0.2, {"color": style.COMPUTE["color"]}),
-            ("total", "with others", 0.2, {"facecolor": "white", "edgecolor": "#E69F00", "hatch": "////"}),
+            ("first_order", "first order", -0.2, {"color": style.COMPUTE["color"]}),
+            ("total", "total", 0.2, {"facecolor": "white", "edgecolor": "#E69F00", "hatch": "////"}),
         )
         for column, label, shift, look in looks:
             values = self.table[column].to_numpy()
@@ -86,7 +85,7 @@ class VarianceShares(InputRanking):
         ax.set_ylim(len(self.table) - 0.4, -0.6)
         ax.set_xlim(left=0)
         ax.tick_params(axis="y", length=0)
-        ax.set_xlabel(f"share of the variance of {style.words(self.quantity.name)}")
+        ax.set_xlabel(f"variance share of {style.words(self.quantity.name)}")
         ax.legend(loc="lower right", frameon=False)
 
 
@@ -100,10 +99,10 @@ def sobol(
     threads: int | None = None,
     **inputs: Any,
 ) -> VarianceShares:
-    """The shares of an output's variance that its uncertain inputs account for, alone and together: Sobol's indices.
+    """Compute the variance shares of uncertain inputs, by themselves and in total (Sobol).
 
-    They are estimated from n (inputs + 2) points (Saltelli 2010). The intervals of confidence come of a bootstrap,
-    which takes the draws as independent: for Sobol points they are wider than need be.
+    The estimate uses n (inputs + 2) points (Saltelli 2010). Confidence intervals come from a bootstrap, which treats
+    the draws as independent. For Sobol points they are wider than necessary.
 
     Parameters
     ----------
@@ -112,14 +111,14 @@ def sobol(
     n : int
         A power of 2.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     seed : int
         The same seed gives the same shares.
     threads : int, optional
         As for `evaluate`.
     **inputs
-        As for `evaluate`, but no axes; at least one of them is a frozen distribution of `scipy.stats`, with values in
-        base units. They are drawn independently: with correlations the variance has no unique shares.
+        As for `evaluate`, but without axes. At least one input is a frozen distribution of `scipy.stats`, in base
+        units. They are drawn independently, because correlated inputs have no unique shares.
 
     Returns
     -------
@@ -129,7 +128,7 @@ def sobol(
     Raises
     ------
     ValueRangeError
-        Also where the output does not vary, or is infinite or undefined for some of the draws.
+        Also if the output does not vary, or is infinite or undefined for some draws.
     InputTypeError, MissingInput, UnknownName, UnitError, AxisError, IneffectiveInput
         Before any work is done.
 
@@ -154,27 +153,29 @@ def sobol(
     q = number_output(output)
     if whole(n, "n", 2, 1 << 30) & (n - 1):
         near = 1 << (n.bit_length() - 1)
-        raise ValueRangeError(f"n must be a power of 2, such as {near:,} or {2 * near:,}; got {n:,}")
-    draws, others = read_draws(inputs, n, seed, times=2)
-    grid = draws.grid(others, [output])
+        raise ValueRangeError(f"n must be a power of 2, such as {near:,} or {2 * near:,}, got {n:,}")
+    draws, constants = read_draws(inputs, n, seed, times=2)
+    grid = draws.grid(constants, [output])
     if len(grid.sizes) > 1:
         axis = next(dim for dim in grid.sizes if dim != SAMPLE)
-        raise AxisError(f"{axis} is an axis: the shares are those of one value of each input that is not drawn")
+        raise AxisError(f"{axis} is an axis, but sobol() expects one value per fixed input. Give one value.")
     a, b = draws.values(threads, False)
 
     def values(columns: Mapping[str, Any]) -> Values:
         arrays: dict[str, Any] = {name: xr.DataArray(x, dims=SAMPLE) for name, x in columns.items()}
-        found = evaluate(output, Settled({**others, **arrays}), threads=threads, progress=False)
-        if not np.all(np.isfinite(found)):
+        results = evaluate(output, Settled({**constants, **arrays}), threads=threads, progress=False)
+        if not np.all(np.isfinite(results)):
             raise ValueRangeError(
-                f"{output} is infinite or undefined for some of the draws: its variance has no shares"
+                f"{output} is infinite or undefined for some draws, so its variance has no shares. Narrow the "
+                "distributions."
             )
-        return np.broadcast_to(found.to_numpy(), n)
+        return np.broadcast_to(results.to_numpy(), n)
 
     at_a, at_b = values(a), values(b)
     if np.ptp([at_a, at_b]) <= _ROUNDING * np.max(np.abs([at_a, at_b])):
         raise ValueRangeError(
-            f"{output} does not vary with {', '.join(draws.names)} beyond rounding: there is no variance to share out"
+            f"{output} does not vary with {', '.join(draws.names)} beyond rounding, so it has no variance shares. "
+            "Widen the distributions."
         )
     mixed = [values({**a, name: b[name]}) for name in draws.names]
     first, total, spread = _shares(at_a, at_b, mixed, seed)
@@ -189,12 +190,12 @@ def sobol(
 
 
 def _shares(a: Values, b: Values, mixed: Sequence[Values], seed: int) -> tuple[Values, Values, Values]:
-    """First-order and total shares after Saltelli (2010), and how far their intervals of confidence reach.
+    """Compute first-order and total shares (Saltelli 2010), and half-widths of intervals.
 
-    All of it is made of means over the draws. A bootstrap weighs them anew: each draw counts as often as it is redrawn.
+    All statistics are means over draws. A bootstrap reweights them: each draw counts as often as it is redrawn.
     """
-    # not scipy.stats.sobol_indices: other bits (by up to 552 units in the last place at n = 2**20), and its bootstrap
-    # takes memory by the square of n, 32 GiB at n = 2**16
+    # scipy.stats.sobol_indices gives other bits (by up to 552 units in the last place at n = 2**20), and its
+    # bootstrap needs memory quadratic in n, 32 GiB at n = 2**16.
     middle = (a.mean() + b.mean()) / 2
     a, b = a - middle, b - middle
     mixed = [x - middle for x in mixed]

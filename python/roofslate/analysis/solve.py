@@ -1,4 +1,4 @@
-"""`solve`: the value of one input that makes a condition between quantities true, for each point of a grid."""
+"""`solve`: the value of one input at which a condition becomes true, by grid point."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["REASONS", "solve"]
 
-REASONS = ("", "never", "always", "undefined", "undecided", "many")  # as the engine counts them
+REASONS = ("", "never", "always", "undefined", "undecided", "many")  # in the engine's order
 _PLACES = ("smallest", "largest", "all")
-_ROOT = "root"  # the axis of several solutions
-_RUNNING = "running_sequences"  # at most as many as memory holds
-_SMALL = 1e-75  # stands for the unknown until the engine takes over
+_ROOT = "root"  # axis of solutions
+_RUNNING = "running_sequences"  # limited by memory
+_SMALL = 1e-75  # placeholder for the unknown, until the engine replaces it
 
 
 def solve(
@@ -49,27 +49,26 @@ def solve(
     progress: ProgressWish = None,
     **inputs: Any,
 ) -> xr.DataArray:
-    """The value of one input that makes a condition true, in base units unless `units` says otherwise.
+    """Solve a condition for one input, in base units unless `units` is given.
 
-    Of an equality the value at which both sides agree. Of an inequality the boundary of where it holds: of the values
-    next to it the one at which the condition still does.
+    For an equality: the value at which both sides are equal. For an inequality: the boundary of the valid set, on its
+    valid side.
 
     Parameters
     ----------
     unknown : str
-        The quantity that is sought: an input, or a computed one, which then is supplied. A preset's value of it gives
-        way.
+        Quantity to solve for: an input, or a computed quantity, which then becomes an input. It replaces a preset's
+        value.
     condition : str
         One comparison of quantities: ``"kv_fetch_time == compute_time"``, ``"cost_per_token == 0.5 USD/Mtoken"``,
         ``"pass_time <= 50 ms"``.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     at : {"smallest", "largest", "all"}
-        Which solution, where there are several.
+        Solution to return if there are several.
     integer : bool, optional
-        Ask for whole numbers: of an equality those that are solutions, of an inequality the first and the last of each
-        run of whole numbers at which the condition holds. Inputs that count things are not whole by themselves:
-        formulas take any number.
+        Whether to solve in integers: for an equality the integer solutions, for an inequality the first and the last of
+        each run of valid integers. By default counts are real numbers, as in the formulas.
     units : str, optional
         Unit of the result.
     threads, progress
@@ -80,12 +79,12 @@ def solve(
     Returns
     -------
     xarray.DataArray
-        Named after the unknown, on the axes that the answer depends on; with ``at="all"`` and a last axis ``root``, as
-        long as the most solutions of a point. NaN if there is none: the coordinate ``reason`` says why, ``"never"``,
-        ``"always"`` or ``"undefined"``, which are proved, or ``"undecided: the search gave up between 1e-75 and 0.2"``.
-        It is empty elsewhere. With ``at="all"`` solutions that are known stay beside ``"undecided"``, and the first
-        hundreds beside ``"many"``, where more follow. If memory holds
-        fewer sequences than clients ask, ``reason`` has both: ``"never: memory holds 17.7 of 256 sequences"``.
+        Named after the unknown, on the axes the solution depends on. With ``at="all"`` a last axis ``root`` has the
+        length of the largest number of solutions. NaN if there is none. Then the coordinate ``reason``, otherwise
+        empty, is ``"never"``, ``"always"`` or ``"undefined"``, which are proved, or ``"undecided: the search gave up
+        between 1e-75 and 0.2"``. With ``at="all"`` known solutions are returned with ``"undecided"``, and the first
+        hundreds of them with ``"many"``. If fewer sequences fit in memory than clients ask for, ``reason`` has both:
+        ``"never: memory holds 17.7 of 256 sequences"``.
 
     Raises
     ------
@@ -94,27 +93,25 @@ def solve(
 
     Notes
     -----
-    One search covers the valid range of the unknown, within the inputs that bound it. ``"smallest"``, ``"largest"``
-    and ``"all"`` are views of it. An end that is open or infinite stands for a magnitude of 1e-75 or 1e75; zero is
-    looked at if the range has it. Guaranteed bounds, slopes, and bounds of rounding prove of each stretch that no
-    solution is in it, or one at most. Steps of Newton's method, inside a bracket that halves where they fail, close
-    in on each solution to a few units in the last place. A stretch of which nothing is proved is divided. After
-    32,768 stretches the search gives up, and names what is left. A point alone gives the same bits as within a
-    grid, on any number of threads.
+    One search covers the valid range of the unknown, limited by inputs that bound it. ``"smallest"``, ``"largest"`` and
+    ``"all"`` are views of its result. An open or infinite end is replaced by a magnitude of 1e-75 or 1e75. Zero is
+    included if the range has it. Guaranteed bounds, slopes and rounding bounds prove that an interval contains no
+    solution, or at most one. Newton's method, safeguarded by bisection, then converges to a few units in the last
+    place. An interval without a proof is divided. After 32,768 intervals the search gives up, and reports the rest. A
+    single point gives the same bits as in a grid, on any number of threads.
 
-    Latencies, the sequences that run and the share that waits are taken to rise with ``arrival_rate`` and to fall with
-    ``replicas``, since bounds are too wide to prove it: where one of them is compared with what does not vary, and its
-    form has the other direction on a stretch, as near a load of 1, the answer is one of the places where the condition
-    turns, whatever `at` asks for.
+    Latencies, running sequences and the waiting fraction are assumed to rise with ``arrival_rate`` and to fall with
+    ``replicas``, as bounds are too wide for a proof. If one of them is compared with a constant, and its formula has
+    the opposite direction on an interval, as near a load of 1, the result is any one of the values where the condition
+    changes, whatever `at` is.
 
-    Both sides are equal if they agree within rounding. If they do on a whole stretch, as ``pass_time`` and
-    ``compute_time`` on all large batches, ``"smallest"`` gives its lower end, ``"largest"`` its upper end, ``"all"``
-    both; of a stretch that reaches an open end of the range that is 0 or infinity. Where rounding is larger than the
-    distance of the sides, the values beside that tell whether an inequality holds. At an end the values agree to 1e-12,
-    also if terms cancel beyond it. Jumps, poles, overflow, and underflow are no solutions of an equality; an inequality
-    has its boundary there.
+    Both sides are equal if they agree within rounding. If they agree on an interval, as ``pass_time`` and
+    ``compute_time`` at all large batches, ``"smallest"`` returns its lower end, ``"largest"`` its upper end, and
+    ``"all"`` both. The interval may reach an open end at 0 or infinity. If rounding exceeds the difference of the
+    sides, neighboring values decide an inequality. At an end, values agree to 1e-12, also if terms cancel beyond it.
+    Jumps, poles, overflow and underflow are no solutions of an equality, but boundaries of an inequality.
 
-    Solutions nearer to one another than a part in 10^7 count as one. Two of them may be missed.
+    Solutions within a relative distance of 1e-7 count as one, and two of them may be missed.
 
     Examples
     --------
@@ -141,7 +138,7 @@ def solve(
     with Progress(progress) as bar:
         try:
             comparison = list(c.left.steps), c.relation, list(c.right.steps)
-            values, reasons, axes, left = grid.core.solve(
+            values, reasons, axes, unsearched = grid.core.solve(
                 q.name, comparison, at, integer, thread_count(threads), bar.callback
             )
         except MissingInput as error:
@@ -154,8 +151,8 @@ def solve(
     compared = [*c.left.quantities, *c.right.quantities]
     solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit, basis(compared, grid))
     words = _words(reasons.reshape(shape))
-    if left.size:
-        words = _with_left(words, left.reshape((*shape, 2)) / factor, unit)
+    if unsearched.size:
+        words = _with_unsearched(words, unsearched.reshape((*shape, 2)) / factor, unit)
     if reasons.any():
         words = _with_memory(words, dims, grid, q.name, compared)
     reason = xr.Variable(dims, words)
@@ -163,89 +160,91 @@ def solve(
 
 
 def _unknown(name: str, inputs: Mapping[str, Any]) -> Quantity:
-    """The quantity that is sought."""
+    """Check the unknown, and return its quantity."""
     if not isinstance(name, str):
-        raise InputTypeError(f"expected the name of the one quantity that is sought, got {shown(name)}")
+        raise InputTypeError(f"unknown: expected the name of one quantity, got {shown(name)}")
     if name in PRESETS:
         raise UnknownName(f"{name!r} is an input that names a preset, not a quantity")
     q = input_quantity(name)
     if q.choices:
-        raise InputTypeError(f"{name} is one of {q.range_text}: solve looks for a number")
+        raise InputTypeError(
+            f"{name} is one of {q.range_text}, but solve() returns numbers. Evaluate each choice instead."
+        )
     if name in inputs:
-        raise InputTypeError(f"{name} is what is sought, so it can't be given too: got {shown(inputs[name])}")
+        raise InputTypeError(f"{name} is the unknown, but was given as {shown(inputs[name])}. Leave it out.")
     return q
 
 
 def _one_comparison(condition: str) -> Condition:
-    """A condition of one comparison between numbers."""
+    """Parse a condition with one comparison between numbers."""
     if not isinstance(condition, str):
         raise InputTypeError(f"expected one condition such as 'pass_time <= 50 ms', got {shown(condition)}")
-    found = parse_conditions(condition, allow_equality=True)
-    if len(found) > 1:
-        raise ConditionError(f"condition {shown(condition)}: solve takes one comparison, got {len(found)}")
-    (c,) = found
+    parsed = parse_conditions(condition, allow_equality=True)
+    if len(parsed) > 1:
+        raise ConditionError(f"condition {shown(condition)}: expected one comparison, got {len(parsed)}")
+    (c,) = parsed
     choices = [n for n in (*c.left.quantities, *c.right.quantities) if lookup(n).choices]
     if choices:
-        raise ConditionError(f"condition {shown(condition)}: {choices[0]} is a choice; solve compares numbers")
+        raise ConditionError(f"condition {shown(condition)}: {choices[0]} is a choice, expected numbers")
     if c.relation == "!=":
-        raise ConditionError(
-            f"condition {shown(condition)}: what is unequal has no boundary; ask by ==, <, <=, > or >="
-        )
+        raise ConditionError(f"condition {shown(condition)}: an inequation has no boundary. Use ==, <, <=, > or >=.")
     return c
 
 
 def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid:
-    """All inputs, the unknown as the last axis with a value that stands for all."""
+    """Read all inputs, with the unknown as the last axis and a placeholder value."""
     for name, given in inputs.items():
         if q.name in map(str, getattr(given, "dims", ())) or q.name == getattr(
             getattr(given, "index", None), "name", None
         ):
-            raise AxisError(f"{name}: its axis {q.name!r} is called like the unknown; give the axis another name")
+            raise AxisError(f"{name}: its axis {q.name!r} has the name of the unknown. Rename the axis.")
     stand_in = np.array([_SMALL if q.above_low else q.low])
     grid = read_grid(changed(inputs, {q.name: stand_in}), [*c.left.quantities, *c.right.quantities], sought=q.name)
     for dim in grid.sizes:
         if dim == "reason" or (dim == _ROOT and at == "all"):
-            raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
+            raise AxisError(f"The axis {dim!r} has the name of a variable of the result. Rename the axis.")
     return grid
 
 
 def _with_memory(
     words: npt.NDArray[np.str_], dims: Sequence[str], grid: Grid, unknown: str, compared: Sequence[str]
 ) -> npt.NDArray[np.str_]:
-    """Reasons with the room for sequences, where fewer are answered than clients ask."""
+    """Add the memory limit to reasons, if clients ask for more sequences than fit in memory."""
     related = any(name == _RUNNING or grid.registry.reaches(_RUNNING, name) for name in compared)
     if not related or not {"batch_size", "admission"}.isdisjoint((unknown, *grid.inputs)):
         return words
-    others = Grid({name: i for name, i in grid.inputs.items() if name != unknown}, grid.sizes)
+    known_inputs = Grid({name: i for name, i in grid.inputs.items() if name != unknown}, grid.sizes)
     of_clients = [] if unknown == "concurrency" else ["concurrency"]
     try:
-        results, _ = run(others, ["memory_limited_sequences", *of_clients], progress=False)
-    except MissingInput:  # the room depends on the unknown
+        results, _ = run(known_inputs, ["memory_limited_sequences", *of_clients], progress=False)
+    except MissingInput:  # the memory limit depends on the unknown
         return words
-    if any(set(own) - set(dims) for _, own in results):
+    if any(set(result_dims) - set(dims) for _, result_dims in results):
         return words
-    most, *concurrency = (np.broadcast_to(spread(x, own, dims), words.shape) for x, own in results)
-    told = np.array(words, dtype=object)
+    most, *concurrency = (np.broadcast_to(spread(x, result_dims, dims), words.shape) for x, result_dims in results)
+    texts = np.array(words, dtype=object)
     for at in np.argwhere(words != ""):
-        place = tuple(at)
+        index = tuple(at)
         if not concurrency:
-            told[place] += f": memory holds {most[place]:.3g} sequences"
-        elif most[place] < concurrency[0][place]:
-            told[place] += f": memory holds {most[place]:.3g} of {concurrency[0][place]:g} sequences"
-    return told.astype(str)
+            texts[index] += f": memory holds {most[index]:.3g} sequences"
+        elif most[index] < concurrency[0][index]:
+            texts[index] += f": memory holds {most[index]:.3g} of {concurrency[0][index]:g} sequences"
+    return texts.astype(str)
 
 
-def _with_left(words: npt.NDArray[np.str_], left: npt.NDArray[np.float64], unit: str) -> npt.NDArray[np.str_]:
-    """Reasons with the stretch of the unknown in which the search gave up."""
+def _with_unsearched(
+    words: npt.NDArray[np.str_], unsearched: npt.NDArray[np.float64], unit: str
+) -> npt.NDArray[np.str_]:
+    """Add the unsearched interval of the unknown to reasons."""
     texts = np.array(words, dtype=object)
     for word, ended in (("undecided", "the search gave up"), ("many", "the first are given, the search ended")):
         for at in np.argwhere(words == word):
-            place = tuple(at)
-            low, high = left[place]
-            texts[place] += f": {ended} between {low:.6g} and {high:.6g} {unit}".removesuffix(" 1")
+            index = tuple(at)
+            low, high = unsearched[index]
+            texts[index] += f": {ended} between {low:.6g} and {high:.6g} {unit}".removesuffix(" 1")
     return texts.astype(str)
 
 
 def _words(reasons: npt.NDArray[np.uint8]) -> npt.NDArray[np.str_]:
     words = np.array(REASONS)
-    return words[reasons] if reasons.any() else np.broadcast_to(words[0], reasons.shape)  # which takes no memory
+    return words[reasons] if reasons.any() else np.broadcast_to(words[0], reasons.shape)  # a view, without a copy

@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Tornado", "tornado"]
 
-_CASE = "case"  # the axis of the points that a tornado takes
+_CASE = "case"  # axis of the evaluated points
 
 
 @dataclass(frozen=True, repr=False)
 class Tornado(InputRanking):
-    """An output as one input at a time goes through its range.
+    """An output as one input at a time changes within its range.
 
-    `plot` draws a bar for each input, the widest on top. `str()` and Jupyter show it as a table.
+    `plot` draws a bar for each input, the widest on top. `str()` and Jupyter show a table.
 
     Attributes
     ----------
     quantity : Quantity
         The output.
     base : float
-        Its value while all inputs are at their bases, in base units.
+        Its value with all inputs at their bases, in base units.
     table : pandas.DataFrame
         Indexed by input, the widest bar first: ``low``, ``base``, ``high`` of the input and their ``unit``, the output
-        ``at_low`` and ``at_high``, and the ``swing``: the larger of these two over the smaller one, or their difference
-        where the output is not positive throughout; ``attrs["units"]`` tells which.
+        ``at_low`` and ``at_high``, and the ``swing``: the ratio of the larger to the smaller of these two, or their
+        difference if the output is not always positive. ``attrs["units"]`` distinguishes the two.
     """
 
     quantity: Quantity
@@ -83,21 +83,20 @@ def tornado(
     base: Mapping[str, Any] | None = None,
     **inputs: Any,
 ) -> Tornado:
-    """How far an output moves as one input at a time goes through its range, the others at their bases.
+    """Vary one input at a time in its range, and fix the others at base values.
 
     Parameters
     ----------
     output : str
         Name of a quantity.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     base : dict, optional
-        By input: where it stays while another one moves. Otherwise that is what a preset gives, or the input's default,
-        if it lies in the range; otherwise the middle of the range: the geometric one, at equal ratios from both ends,
-        where both are positive.
+        By input: the fixed value. By default the value of a preset, or the input's default, if the range contains it,
+        otherwise the middle of the range. That is the geometric mean if both ends are positive.
     **inputs
-        As for `evaluate`, but no axes; a tuple ``(low, high)`` is a range. The output is looked at where an input is at
-        an end of its range, not between.
+        As for `evaluate`, but without axes. A tuple ``(low, high)`` is a range. The output is evaluated at the ends of
+        each range, not between them.
 
     Returns
     -------
@@ -107,7 +106,7 @@ def tornado(
     Raises
     ------
     ValueRangeError
-        Also where a range is reversed.
+        Also if a range is reversed.
     InputTypeError, MissingInput, UnknownName, UnitError, AxisError, IneffectiveInput
         Before any work is done.
 
@@ -131,17 +130,17 @@ def tornado(
     q = number_output(output)
     ranges = {name: _range(name, given) for name, given in inputs.items() if isinstance(given, tuple)}
     if not ranges:
-        raise MissingInput("no input is varied: give at least one as a range, a tuple (low, high)")
-    others = {name: given for name, given in inputs.items() if name not in ranges}
+        raise MissingInput("tornado() expects at least one range, got none. Give an input as a tuple (low, high).")
+    fixed_inputs = {name: given for name, given in inputs.items() if name not in ranges}
     if base is not None and not isinstance(base, Mapping):
         raise InputTypeError(f"base: expected a dict of numbers by input, got {shown(base)}")
     for name in base or {}:
         if name not in ranges:
             raise unknown("input with a range in base", name, ranges)
-    fixed = read_grid(others)
+    fixed = read_grid(fixed_inputs)
     if fixed.sizes:
         raise AxisError(
-            f"{next(iter(fixed.sizes))} is an axis: a tornado has one value of each input beside the ranges"
+            f"{next(iter(fixed.sizes))} is an axis, but tornado() expects one value per fixed input. Give one value."
         )
     middle = {name: _base(lookup(name), ends, base or {}, fixed) for name, ends in ranges.items()}
     cases = {name: np.full(1 + 2 * len(ranges), x) for name, x in middle.items()}
@@ -149,10 +148,10 @@ def tornado(
         cases[name][1 + 2 * k : 3 + 2 * k] = ends
     arrays: dict[str, Any] = {name: xr.DataArray(values, dims=_CASE) for name, values in cases.items()}
     result = evaluate(output, changed(inputs, arrays), progress=False)
-    found = result.broadcast_like(arrays[next(iter(ranges))]).to_numpy()
-    at_low, at_high = found[1::2], found[2::2]
-    factor = bool(np.all(found > 0))
-    with np.errstate(invalid="ignore"):  # NaN where both ends are infinite
+    results = result.broadcast_like(arrays[next(iter(ranges))]).to_numpy()
+    at_low, at_high = results[1::2], results[2::2]
+    factor = bool(np.all(results > 0))
+    with np.errstate(invalid="ignore"):  # NaN if both ends are infinite
         swing = np.maximum(at_low, at_high) / np.minimum(at_low, at_high) if factor else np.abs(at_high - at_low)
     table = pd.DataFrame(
         {
@@ -172,18 +171,18 @@ def tornado(
         "swing": "1" if factor else q.unit,
     }
     table.attrs |= basis_attrs(q.name, result.attrs)
-    return Tornado(q, float(found[0]), table)
+    return Tornado(q, float(results[0]), table)
 
 
 def _range(name: str, given: tuple[Any, ...]) -> tuple[float, float]:
-    """Both ends of a range, checked."""
+    """Check both ends of a range, and return them."""
     if name in PRESETS or input_quantity(name).choices:
-        raise InputTypeError(f"{name}: words have no range, give one of them; got {shown(given)}")
+        raise InputTypeError(f"{name}: got the range {shown(given)}, but choices have no order. Give one of them.")
     if len(given) != 2:
-        raise ValueRangeError(f"{name}: a range has two ends, (low, high); got {shown(given)}")
+        raise ValueRangeError(f"{name}: expected a range of two ends (low, high), got {shown(given)}")
     low, high = (number(end, lookup(name)) for end in given)
     if not low < high:
-        raise ValueRangeError(f"{name}: a range is (low, high) with low below high; got {shown(given)}")
+        raise ValueRangeError(f"{name}: expected a range (low, high) with low below high, got {shown(given)}")
     return low, high
 
 

@@ -1,1 +1,1 @@
-"""Reductions of a grid: one file a fold."""
+"""Reductions of a grid, one module each."""

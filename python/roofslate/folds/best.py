@@ -53,14 +53,14 @@ class Best(Fold):
     def of_chunk(self, chunk: Chunk) -> Any:
         values, where, _ = chunk.run(self)
         answer = np.empty(where.shape, self.dtype)
-        answer["value"] = -values if self.maximize else values  # to be small
+        answer["value"] = -values if self.maximize else values  # the fold minimizes
         answer["where"] = chunk.places(where)
         return answer
 
     @staticmethod
     def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:  # noqa: ARG004
-        kept = [k for k in range(x.ndim) if k not in axis]
-        groups = x.transpose([*kept, *axis]).reshape((*(x.shape[k] for k in kept), -1))
+        remaining = [k for k in range(x.ndim) if k not in axis]
+        groups = x.transpose([*remaining, *axis]).reshape((*(x.shape[k] for k in remaining), -1))
         order = np.lexsort((groups["where"], groups["value"], groups["where"] < 0), axis=-1)
         first = np.take_along_axis(groups, order[..., :1], axis=-1)
         return first.reshape([1 if k in axis else n for k, n in enumerate(x.shape)])
@@ -85,38 +85,40 @@ def best(
     prune: bool = True,
     **inputs: Any,
 ) -> xr.Dataset:
-    """The best value of a quantity over some axes, and where it is, for each point of the others, in base units.
+    """Find the best value of a quantity over some axes, and its position, in base units.
+
+    The result has a value for each point of the remaining axes.
 
     Parameters
     ----------
     objective : str
-        Name of the quantity that is to be small.
+        Name of the quantity to minimize.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     over : str or list of str
-        Axes that are searched.
+        Axes to search.
     where : str or list of str
-        Conditions that must hold: ``"pass_time <= 50 ms"``.
+        Conditions on the points: ``"pass_time <= 50 ms"``.
     maximize : bool
-        Whether the quantity is to be large instead.
+        Whether to maximize the quantity instead.
     also : str or list of str
-        Quantities that are wanted at the best points too.
+        Further quantities to report at the best points.
     units : dict of str, optional
         Units of results: ``{"cost_per_token": "USD/Mtoken"}``.
     threads, progress
         As for `evaluate`.
     prune : bool
-        Whether parts of the grid that can't hold the best are skipped. The answer is the same.
+        Whether to skip subgrids that cannot contain the optimum. The result is the same.
     **inputs
         As for `evaluate`.
 
     Returns
     -------
     xarray.Dataset
-        On the axes that are not searched: the objective, for each searched axis what stands there at the best point,
-        and the quantities of `also`. NaN (an empty text) where no point meets the conditions. Points at which the
-        objective is NaN are skipped; of equal points the first one is taken, in the order in which the axes are given.
-        By a calibration other than the floor, ``memory_fits`` is among the conditions: the attribute ``where`` says so.
+        On the axes that are not searched: the objective, the coordinates of the best point on the searched axes, and
+        the quantities of `also`. NaN (or an empty text) if no point meets the conditions. Points with an objective of
+        NaN are skipped. Of equal points the first one wins, in the order of the axes as given. With a calibration other
+        than the floor, ``memory_fits`` joins the conditions, and the attribute ``where`` lists it.
 
     Raises
     ------
@@ -135,32 +137,32 @@ def best(
     """
     inputs = with_scenario(scenario, inputs)
     name = only_value(objective)
-    others = [n for n in quantities_of(also) if n != name]
-    converted = conversions([name, *others], units)
+    also_names = [n for n in quantities_of(also) if n != name]
+    converted = conversions([name, *also_names], units)
     conditions = parse_conditions(where)
-    request = FoldRequest(inputs, [name, *others], conditions, over, threads=threads)
+    request = FoldRequest(inputs, [name, *also_names], conditions, over, threads=threads)
     required = request.require_memory(conditions)
     for dim in request.folded:
-        if dim == name or dim in others:
-            raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
+        if dim == name or dim in also_names:
+            raise AxisError(f"also: {dim!r} is a searched axis, and the result has it already. Drop it.")
     points = best_points(
-        request, name, others, maximize=bool(maximize), threads=threads, progress=progress, prune=prune
+        request, name, also_names, maximize=bool(maximize), threads=threads, progress=progress, prune=prune
     )
     variables = {}
-    for output, (values, own) in points.results.items():
+    for output, (values, value_dims) in points.results.items():
         factor, unit = converted.get(output, (1.0, lookup(output).unit))
         values = values / factor if factor != 1.0 else values
         keep = output not in request.kept and not points.everywhere
-        variables[output] = variable(output, values, own, unit, basis([output], request.grid), keep=keep)
+        variables[output] = variable(output, values, value_dims, unit, basis([output], request.grid), keep=keep)
     for dim in request.folded:
         owner = request.grid.coords[dim][1] if dim in request.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
         variables[dim] = labelled(points.dims, points.coordinate(dim), attrs)
     if not required:
         warn_of_misfits(points.misfits(request.needed))
-    found = dataset(variables, request.grid)
-    found.attrs.update(required)
-    return found
+    optimum = dataset(variables, request.grid)
+    optimum.attrs.update(required)
+    return optimum
 
 
 @dataclass
@@ -172,76 +174,81 @@ class BestPoints:
     request : FoldRequest
     dims : list of str
         Axes that the best points vary along.
-    found : numpy.ndarray of bool
+    feasible : numpy.ndarray of bool
         Whether a point meets the conditions.
     at : dict of numpy.ndarray
         By folded axis: the positions.
     results : dict of tuple
-        By output: values and their axes; NaN where there is no point.
+        By output: values and their axes. NaN if there is no point.
     """
 
     request: FoldRequest
     dims: list[str]
-    found: npt.NDArray[np.bool_]
+    feasible: npt.NDArray[np.bool_]
     at: dict[str, Positions]
     results: dict[str, tuple[Any, Sequence[str]]]
 
-    def misfits(self, wanted: Sequence[str]) -> list[Misfit]:
-        """Which of the points do not fit into memory."""
-        checks = checks_of(self.request.grid, wanted)
-        if not checks or not self.found.any():
+    def misfits(self, outputs: Sequence[str]) -> list[Misfit]:
+        """Collect the points that do not fit in memory."""
+        checks = checks_of(self.request.grid, outputs)
+        if not checks or not self.feasible.any():
             return []
-        there = self.request.at_places(self.at, self.dims)
+        best_grid = self.request.at_places(self.at, self.dims)
         with contextlib.suppress(MissingInput):
-            if not there.sizes:
-                numbers = there.numbers()
+            if not best_grid.sizes:
+                numbers = best_grid.numbers()
                 return misfits_of_point(checks, _core.numbers(checks, numbers), numbers)
-            if not self.found.all():  # what meets no condition is no result
-                held, _ = run(there, checks, progress=False)
-                fits = [spread(values, own, self.dims) != 0 for values, own in held]
-                checks = [check for check, of_check in zip(checks, fits, strict=True) if (self.found & ~of_check).any()]
-            return misfits_of(there, checks)
+            if not self.feasible.all():  # infeasible points are not reported
+                check_values, _ = run(best_grid, checks, progress=False)
+                fits = [spread(values, value_dims, self.dims) != 0 for values, value_dims in check_values]
+                checks = [
+                    check for check, of_check in zip(checks, fits, strict=True) if (self.feasible & ~of_check).any()
+                ]
+            return misfits_of(best_grid, checks)
         return []
 
     @property
     def everywhere(self) -> bool:
-        """Whether each kept point has a best point."""
-        return bool(self.found.all())
+        """Return True if each remaining point has a best point."""
+        return bool(self.feasible.all())
 
     def coordinate(self, dim: str) -> npt.NDArray[Any]:
-        """The value of a folded axis at the best points; NaN or an empty text where there is none."""
-        return self.request.coordinate(dim, self.at[dim], None if self.everywhere else self.found)
+        """Return the coordinate of a searched axis at the best points.
+
+        NaN or an empty text marks a missing point.
+        """
+        return self.request.coordinate(dim, self.at[dim], None if self.everywhere else self.feasible)
 
 
 def best_points(
     request: FoldRequest,
     name: str,
-    others: Sequence[str],
+    also_names: Sequence[str],
     *,
     maximize: bool,
     threads: int | None,
     progress: ProgressWish,
     prune: bool = True,
 ) -> BestPoints:
-    """Find the best points of a request, and evaluate other outputs there."""
+    """Find the best points of a request, and evaluate further outputs at them."""
     fold = Best(name, maximize, request.conditions)
     optima, where_found, axes = reduce(request, fold, threads=threads, progress=progress, prune=prune)
     dims = request.dims(axes)
     where_found = where_found.reshape(request.shape(dims))
-    found = where_found != _NOWHERE
+    feasible = where_found != _NOWHERE
     at = request.places(where_found)
     values_of: dict[str, tuple[Any, Sequence[str]]] = {name: (optima.reshape(where_found.shape), dims)}
-    if name in request.kept:  # a coordinate, which has no gaps
-        others = [name, *others]
-    if others:
-        there, _ = run(request.at_places(at, dims), others, threads=threads, progress=False)
-        values_of |= dict(zip(others, there, strict=True))
+    if name in request.kept:  # a coordinate, never NaN
+        also_names = [name, *also_names]
+    if also_names:
+        also_values, _ = run(request.at_places(at, dims), also_names, threads=threads, progress=False)
+        values_of |= dict(zip(also_names, also_values, strict=True))
     results = {}
-    for output, (values, own) in values_of.items():
+    for output, (values, value_dims) in values_of.items():
         if output not in request.kept:
-            full = [dim for dim in request.kept if dim in {*own, *dims}]
+            full = [dim for dim in request.kept if dim in {*value_dims, *dims}]
             if output != name:
-                values = values_where(spread(found, dims, full), spread(values, own, full))
-            own = full
-        results[output] = values, own
-    return BestPoints(request, dims, found, at, results)
+                values = values_where(spread(feasible, dims, full), spread(values, value_dims, full))
+            value_dims = full
+        results[output] = values, value_dims
+    return BestPoints(request, dims, feasible, at, results)

@@ -22,26 +22,26 @@ __all__ = ["bounds"]
 def bounds(
     output: str, scenario: Mapping[str, Any] | None = None, /, *, units: str | None = None, **inputs: Any
 ) -> tuple[float, float]:
-    """Bounds that no value of a quantity leaves while its inputs stay in ranges, in base units.
+    """Bound a quantity while its inputs stay in ranges, in base units.
 
-    They hold for what the engine computes, rounding included. They may be wider than need be where an input enters a
-    formula more than once.
+    The bounds hold for every value the engine computes, rounding included. They may be wider than necessary if an input
+    enters a formula more than once.
 
     Parameters
     ----------
     output : str
         Name of a quantity.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     units : str, optional
         Unit of the result.
     **inputs
-        As for `evaluate`; a tuple of two is a range, all of it.
+        As for `evaluate`. A tuple of two is an interval, ends included.
 
     Returns
     -------
     tuple of float
-        The lower and the upper bound; NaN where nothing can be said.
+        The lower and the upper bound. NaN if no bound is known.
 
     Raises
     ------
@@ -61,16 +61,16 @@ def bounds(
     for key, given in inputs.items():
         if isinstance(given, tuple):
             if len(given) != 2:
-                raise InputTypeError(f"{key}: a range is a tuple of two, got {shown(given)}")
+                raise InputTypeError(f"{key}: expected a range of two ends, got {shown(given)}")
             if key in PRESETS or input_quantity(key).choices:
-                raise InputTypeError(f"{key}: words have no range, give a list of them; got {shown(given)}")
+                raise InputTypeError(f"{key}: got the range {shown(given)}, but choices have no order. Give a list.")
             ends[key] = list(given)
         else:
             ends[key] = given
     grid = read_grid(changed(inputs, ends), [name])
     for key, given in inputs.items():
         if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
-            raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")
+            raise ValueRangeError(f"{key}: got the range {shown(given)}, expected the lower end first. Swap the ends.")
     try:
         low, high = grid.core.bounds([("quantity", name)])
     except MissingInput as error:

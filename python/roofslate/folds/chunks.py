@@ -1,6 +1,6 @@
-"""Folds over grids in chunks of dask: each chunk is folded where it lies, and the answers are merged.
+"""Reductions of grids in chunks of dask: one task per chunk, and a merge.
 
-The answers to a fold are small arrays, which dask merges as a tree; no task takes more than a chunk of each input.
+Results of a reduction are small arrays, which dask merges as a tree. No task reads more than a chunk of each input.
 """
 
 from __future__ import annotations
@@ -29,73 +29,73 @@ __all__ = ["Folding", "reduce"]
 
 @dataclass(eq=False)
 class _FoldChunk(Task):
-    """Folds one chunk of the grid."""
+    """Reduces one chunk of the grid."""
 
     fold: Fold
     request: FoldRequest  # without its grid
     part: Part
-    own: tuple[str, ...]
-    split: tuple[str, ...]  # those in chunks
-    sizes: dict[str, int]  # of the whole grid
+    dims: tuple[str, ...]
+    split: tuple[str, ...]  # chunked axes
+    sizes: dict[str, int]  # of the full grid
     threads: int
     prune: bool
 
     def __call__(self, *blocks: Any) -> Any:
-        arrays, rest = blocks[: len(self.part.arrays)], blocks[len(self.part.arrays) :]
+        arrays, positions_and_more = blocks[: len(self.part.arrays)], blocks[len(self.part.arrays) :]
         request = copy.copy(self.request)
-        starts = {dim: int(positions[0]) for dim, positions in zip(self.split, rest, strict=False)}
+        starts = {dim: int(positions[0]) for dim, positions in zip(self.split, positions_and_more, strict=False)}
         with within(self.part.definitions):
             request.grid = self.part.grid(arrays)
-            shape = [1 if dim in request.folded else request.grid.sizes[dim] for dim in self.own]
-            more = rest[len(self.split) :]
-            chunk = Chunk(request, starts, self.sizes, self.threads, self.prune, self.own, more)
+            shape = [1 if dim in request.folded else request.grid.sizes[dim] for dim in self.dims]
+            more = positions_and_more[len(self.split) :]
+            chunk = Chunk(request, starts, self.sizes, self.threads, self.prune, self.dims, more)
             return self.fold.of_chunk(chunk).reshape((*shape, -1))
 
 
 class Folding:
-    """A request over a grid in chunks."""
+    """A reduction of a chunked grid."""
 
     def __init__(
         self, request: FoldRequest, axes: Sequence[str], chunks: Chunks, threads: int | None, prune: bool
     ) -> None:
         self.request, self.chunks, self.prune = request, chunks, prune
         self.threads = 1 if threads is None else threads
-        self.kept = [dim for dim in axes if dim not in request.folded]
-        self.own = (*self.kept, *(dim for dim in axes if dim in request.folded))
+        self.remaining = [dim for dim in axes if dim not in request.folded]
+        self.dims = (*self.remaining, *(dim for dim in axes if dim in request.folded))
 
     def over(self, chunks: Chunks) -> Folding:
-        """The same request over other chunks."""
+        """Return the same reduction with other chunks."""
         other = copy.copy(self)
         other.chunks = chunks
         return other
 
     def ask(self, fold: Fold, edges: Values | None = None) -> Any:
-        """Merge the answers of all chunks, on the kept axes and an axis of numbers.
+        """Merge the results of all chunks, on the remaining axes and an axis of numbers.
 
         Parameters
         ----------
         fold : Fold
         edges : numpy.ndarray, optional
-            An array of the fold, along the kept axes and one of its own, which the answer has too.
+            Array of the fold, along the remaining axes and an edge axis, which the result has too.
         """
         import dask.array as da
 
         grid, of_axis = self.chunks.grid, self.chunks.of_axis
-        part, arrays = self.chunks.part(self.own, grid.sizes)
+        part, arrays = self.chunks.part(self.dims, grid.sizes)
         stripped = copy.copy(self.request)
         stripped.grid = Grid()
-        split = tuple(dim for dim in self.own if dim in of_axis)
-        task = _FoldChunk(fold, stripped, part, self.own, split, dict(grid.sizes), self.threads, self.prune)
-        axis = {dim: k for k, dim in enumerate(self.own)}
-        last = len(self.own)
+        split = tuple(dim for dim in self.dims if dim in of_axis)
+        task = _FoldChunk(fold, stripped, part, self.dims, split, dict(grid.sizes), self.threads, self.prune)
+        axis = {dim: k for k, dim in enumerate(self.dims)}
+        last = len(self.dims)
         arguments = [arg if k % 2 == 0 else tuple(axis[dim] for dim in arg) for k, arg in enumerate(arrays)]
         for dim in split:
             arguments += [da.arange(grid.sizes[dim], chunks=(of_axis[dim],)), (axis[dim],)]
-        lengths = {axis[dim]: 1 for dim in self.own if dim in self.request.folded}
+        lengths = {axis[dim]: 1 for dim in self.dims if dim in self.request.folded}
         added = {last: fold.length}
         if edges is not None:
-            pieces = [of_axis.get(dim, (grid.sizes[dim],)) for dim in self.kept]
-            arguments += [da.from_array(edges, chunks=(*pieces, edges.shape[-1])), (*range(len(self.kept)), last)]
+            pieces = [of_axis.get(dim, (grid.sizes[dim],)) for dim in self.remaining]
+            arguments += [da.from_array(edges, chunks=(*pieces, edges.shape[-1])), (*range(len(self.remaining)), last)]
             lengths |= added
             added = {}
         meta = np.empty((0,) * (last + 1), fold.dtype)
@@ -103,33 +103,33 @@ class Folding:
             task, tuple(range(last + 1)), *arguments, new_axes=added, adjust_chunks=lengths, align_arrays=False,
             meta=meta, token=f"roofslate-{type(fold).__name__.lower()}",
         )  # fmt: skip
-        folded = tuple(range(len(self.kept), len(self.own)))
+        folded = tuple(range(len(self.remaining), len(self.dims)))
         if any(answers.numblocks[k] > 1 for k in folded):
             answers = da.reduction(
                 answers, fold.merge, fold.merge, axis=folded, keepdims=True, dtype=fold.dtype, meta=meta
             )
-        return answers.compute().reshape((*(grid.sizes[dim] for dim in self.kept), fold.length))
+        return answers.compute().reshape((*(grid.sizes[dim] for dim in self.remaining), fold.length))
 
 
 def reduce(
     request: FoldRequest, fold: Fold, *, threads: int | None, progress: ProgressWish, prune: bool = True
 ) -> Answer:
-    """Fold a grid, in the engine or chunk by chunk.
+    """Reduce a grid, in the engine or chunk by chunk.
 
     Parameters
     ----------
     request : FoldRequest
     fold : Fold
     threads : int, optional
-        Of the engine; in each task of a grid in chunks, where it is 1 by default, as dask runs many tasks at once.
+        Threads of the engine. On a chunked grid: threads per task, by default 1, as dask runs many tasks at once.
     progress : bool or callable, optional
     prune : bool
-        Whether the engine skips parts that cannot matter.
+        Whether the engine skips subgrids that cannot change the result.
 
     Returns
     -------
     tuple
-        Numbers, counts or positions, and the positions of the axes that they vary along.
+        Numbers, counts or positions, and the indices of the axes they vary along.
     """
     if not request.grid.chunked:
         return in_engine(request, fold, threads=threads, progress=progress, prune=prune)
@@ -140,10 +140,10 @@ def reduce(
     chunks = Chunks(request.grid, request.needed)
     axes = [request.axes[k] for k in single(request.grid).core.axes_of(fold.core())]
     if not set(axes) & set(chunks.of_axis):
-        here = copy.copy(request)
+        in_memory = copy.copy(request)
         part, _ = chunks.part([dim for dim in request.axes if dim not in chunks.of_axis], request.grid.sizes)
-        here.grid = part.grid([request.grid.inputs[array].values for array, _, _ in part.arrays])
-        return in_engine(here, fold, threads=everywhere, progress=False, prune=prune)
+        in_memory.grid = part.grid([request.grid.inputs[array].values for array, _, _ in part.arrays])
+        return in_engine(in_memory, fold, threads=everywhere, progress=False, prune=prune)
     folding = Folding(request, axes, chunks, threads, prune)
     merged = fold.of_chunks(folding)
-    return *fold.as_engine(merged), [request.axes.index(dim) for dim in folding.kept]
+    return *fold.as_engine(merged), [request.axes.index(dim) for dim in folding.remaining]

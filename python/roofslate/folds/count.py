@@ -27,7 +27,7 @@ __all__ = ["Count", "count"]
 
 @dataclass(frozen=True)
 class Count(Fold):
-    """How many points meet conditions."""
+    """The number of points that meet conditions."""
 
     conditions: list[Comparison]
 
@@ -49,27 +49,27 @@ def count(
     prune: bool = True,
     **inputs: Any,
 ) -> int | xr.DataArray:
-    """How many points of a grid meet conditions (1).
+    """Count the points of a grid that meet conditions (1).
 
     Parameters
     ----------
     where : str or list of str
         Conditions: ``"pass_time <= 50 ms"``. NaN meets none.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     over : str or list of str, optional
-        Axes whose points are counted; by default all.
+        Axes whose points are counted. By default all.
     threads, progress, prune
         As for `best`.
     n, seed, correlation
-        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
+        As for `sample`, if inputs are distributions. The draws form an axis ``sample``, which is always reduced.
     **inputs
-        As for `evaluate`; distributions too, with `n` and `seed`.
+        As for `evaluate`. Distributions are accepted with `n` and `seed`.
 
     Returns
     -------
     int or xarray.DataArray
-        A number if all axes are counted, otherwise an array on the others that the conditions vary along.
+        A number if all axes are counted, otherwise an array on the other axes along which the conditions vary.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def count(
 
     conditions = parse_conditions(where)
     if not conditions:
-        raise InputTypeError("count needs a condition: rs.count('pass_time <= 50 ms', ...)")
+        raise InputTypeError("count() expects a condition, got none. Pass one, e.g. 'pass_time <= 50 ms'.")
     request = FoldRequest(inputs, [], conditions, over, (n, seed, correlation), threads=threads)
     _, counts, axes = reduce(request, Count(request.conditions), threads=threads, progress=progress, prune=prune)
     dims = request.dims(axes)

@@ -1,4 +1,4 @@
-"""A word before a fold that would take days."""
+"""A warning before a reduction that takes days."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["announced", "takes_days"]
 
-_RATE = 2e9  # points a second that a thread looks at, or fewer
+_RATE = 2e9  # points per second and thread, an upper limit
 _DAY = 86400.0
 _YEAR = 365.25 * _DAY
-_PATIENCE = 10.0  # seconds of a search that might have ended by its bounds
+_PATIENCE = 10.0  # seconds before the warning, as pruning may end a search early
 
 
 def takes_days(points: int, threads: int) -> bool:
-    """Whether to look at so many points takes more than a day."""
+    """Return True if a scan of so many points takes more than a day."""
     return points > _DAY * _RATE * threads
 
 
@@ -33,15 +33,16 @@ def announced(
     *,
     may_end: bool,
 ) -> Callable[[int, Any], Any] | None:
-    """What the engine is to call for progress; warns where a fold takes more than a day.
+    """Wrap the engine's progress callback with a warning about reductions of more than a day.
 
-    At once where it looks at all points, after a while where bounds may end it soon.
+    The warning comes at once if every point is scanned, and after some seconds if pruning may end the search early.
     """
     if not takes_days(passes * points, threads):
         return callback
     least = f"at least {_time(passes * points / (_RATE * threads))} on {threads} thread{'s' * (threads > 1)}"
     if not may_end:
-        warn(f"{name} looks at all {float(points):.2g} points: {least}. Ctrl-C stops it", RoofslateWarning)
+        text = f"{name} scans all {float(points):.2g} points: {least}."
+        warn(f"{text} Reduce the axes, or press Ctrl-C to stop.", RoofslateWarning)
         return callback
     start = time.monotonic()
     said = False
@@ -50,8 +51,8 @@ def announced(
         nonlocal said
         if not said and time.monotonic() - start > _PATIENCE:
             said = True
-            text = f"{name} still searches {float(points):.2g} points: if bounds spare none of them, {least}."
-            warn(f"{text} Ctrl-C stops it", RoofslateWarning)
+            text = f"{name} is still searching {float(points):.2g} points. Without pruning it takes {least}."
+            warn(f"{text} Reduce the axes, or press Ctrl-C to stop.", RoofslateWarning)
         return None if callback is None else callback(done, total)
 
     return call

@@ -1,4 +1,4 @@
-"""The base of all folds: the object of the engine, and how the answers of chunks merge."""
+"""The base of all reductions: the fold of the engine, and the merge of results by chunk."""
 
 from __future__ import annotations
 
@@ -30,85 +30,88 @@ __all__ = ["Answer", "Chunk", "Fold", "Steps", "in_engine"]
 
 Steps = list[tuple[Any, ...]]
 Comparison = tuple[Steps, str, Steps]
-Answer = tuple[Any, Any, list[int]]  # numbers, counts or positions, and the axes that they vary along
+Answer = tuple[Any, Any, list[int]]  # numbers, counts or positions, and the axes they vary along
 
 
 class Fold(abc.ABC):
     """A reduction of a grid.
 
-    Of a grid in chunks each chunk has an answer: an array with an axis for each one that the whole answer varies along
-    (of one where it is folded) and a last axis for the numbers of the answer.
+    On a chunked grid each chunk has a result: an array with an axis for each axis of the merged result (of length one
+    if reduced), and a last axis for the numbers of the result.
     """
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int64)
-    everywhere: ClassVar[bool] = False  # folds all axes, whichever are named
-    passes: ClassVar[int] = 1  # over all points, where none is skipped
-    prunes: ClassVar[bool] = True  # skips parts that cannot matter, where it may
-    called: ClassVar[str] = ""  # in messages; by default its class
+    everywhere: ClassVar[bool] = False  # reduces all axes, whichever `over` names
+    passes: ClassVar[int] = 1  # full scans of the grid without pruning
+    prunes: ClassVar[bool] = True  # skips subgrids by their bounds
+    called: ClassVar[str] = ""  # its name in messages, by default the class name
 
     @abc.abstractmethod
     def core(self) -> _core.Fold:
-        """The fold of the engine."""
+        """Return the fold of the engine."""
 
     @property
     def length(self) -> int:
-        """How many numbers the answer has for each kept point."""
+        """The number of values per remaining point."""
         return 1
 
     def of_chunk(self, chunk: Chunk) -> Any:
-        """The answer for one chunk."""
+        """Compute the result of one chunk."""
         return chunk.run(self)[1]
 
     @staticmethod
     def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:
-        """Answers of neighbours as one; the axes stay, of length one."""
+        """Merge the results of neighboring chunks, keeping the axes at length one."""
         return x.sum(axis=axis, keepdims=keepdims)
 
     def of_chunks(self, folding: Any) -> Any:
-        """The merged answer, on the kept axes and an axis of numbers; a fold that needs several passes asks in turn."""
+        """Merge the results of all chunks, on the remaining axes and an axis of numbers.
+
+        A fold with several passes asks `folding` once per pass.
+        """
         return folding.ask(self)
 
     def as_engine(self, merged: Any) -> tuple[Any, Any]:
-        """A merged answer as the engine gives it: numbers, and counts or positions."""
+        """Convert a merged result to the form of the engine: numbers, and counts or positions."""
         return np.empty(0), merged.reshape(-1)
 
 
 @dataclass
 class Chunk:
-    """One chunk of a grid, as a fold sees it."""
+    """One chunk of a grid, as the input of a fold."""
 
     request: FoldRequest
-    starts: Mapping[str, int]  # its first position along each axis in chunks
-    sizes: Mapping[str, int]  # of the whole grid
+    starts: Mapping[str, int]  # its first position along each chunked axis
+    sizes: Mapping[str, int]  # of the full grid
     threads: int
     prune: bool
-    own: tuple[str, ...] = ()  # axes that the answer varies along if none is folded
-    more: tuple[Any, ...] = ()  # arrays of the fold, along the kept axes
+    dims: tuple[str, ...] = ()  # axes of the result before any is reduced
+    more: tuple[Any, ...] = ()  # arrays of the fold, along the remaining axes
 
     def run(self, fold: Fold) -> Answer:
         return in_engine(self.request, fold, threads=self.threads, progress=False, prune=self.prune)
 
     def places(self, where: Any) -> Any:
-        """Positions in the chunk as positions in the whole grid; what is nowhere stays so."""
+        """Convert positions in the chunk to positions in the full grid, keeping negative ones."""
         folded = self.request.folded
         if not folded:
             return where
         at = self.request.places(where)
         moved = [at[dim].astype(np.int64) + self.starts.get(dim, 0) for dim in folded]
-        whole = np.ravel_multi_index(moved, tuple(self.sizes[dim] for dim in folded))
-        return np.where(where < 0, where, whole)
+        full_grid = np.ravel_multi_index(moved, tuple(self.sizes[dim] for dim in folded))
+        return np.where(where < 0, where, full_grid)
 
     def values(self, grid: Grid, name: str, dims: Sequence[str]) -> Values:
-        """A quantity on all of some axes."""
-        ((values, own),), _ = run(grid, [name], threads=self.threads, progress=False)
-        spread_values: Values = np.broadcast_to(spread(values, own, dims), [grid.sizes[dim] for dim in dims])
+        """Evaluate a quantity, broadcast to the given axes."""
+        ((values, value_dims),), _ = run(grid, [name], threads=self.threads, progress=False)
+        spread_values: Values = np.broadcast_to(spread(values, value_dims, dims), [grid.sizes[dim] for dim in dims])
         return spread_values
 
 
 def in_engine(
     request: FoldRequest, fold: Fold, *, threads: int | None, progress: ProgressWish, prune: bool = True
 ) -> Answer:
-    """The answer of the engine over a grid that is in memory."""
+    """Reduce a grid in memory with the engine."""
     axes = request.axes
     with Progress(progress) as bar:
         drawn = None
@@ -119,7 +122,7 @@ def in_engine(
         try:
             core, callback = fold.core(), bar.callback
             sizes = list(request.grid.sizes.values())
-            if takes_days(fold.passes * math.prod(sizes), count):  # a look at the graph tells along which of them
+            if takes_days(fold.passes * math.prod(sizes), count):  # axes of the result are counted only if needed
                 points = math.prod(sizes[axis] for axis in request.grid.core.axes_of(core))
                 name = fold.called or type(fold).__name__.lower()
                 may_end = prune and fold.prunes and drawn is None

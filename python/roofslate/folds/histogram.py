@@ -33,7 +33,7 @@ __all__ = ["Extent", "Histogram", "histogram"]
 
 @dataclass(frozen=True)
 class Histogram(Fold):
-    """How many values lie between edges, below, above, and how many are NaN."""
+    """The number of values between edges, below, above, and NaN."""
 
     value: str
     edges: list[float]
@@ -48,14 +48,17 @@ class Histogram(Fold):
 
 @dataclass(frozen=True)
 class Extent(Fold):
-    """The smallest and the largest finite value; of a chunk the largest has its sign turned, so that both are small."""
+    """The smallest and the largest finite value.
+
+    In results by chunk the largest value is negated, so that both are minimized.
+    """
 
     value: str
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
     everywhere: ClassVar[bool] = True
     prunes: ClassVar[bool] = False
-    called: ClassVar[str] = "histogram, for its ends,"
+    called: ClassVar[str] = "histogram(), for its range,"
 
     @property
     def length(self) -> int:
@@ -94,36 +97,36 @@ def histogram(
     prune: bool = True,
     **inputs: Any,
 ) -> xr.Dataset:
-    """How often the values of a quantity fall into bins (1), as NumPy counts them.
+    """Count the values of a quantity per bin (1), as `numpy.histogram` counts them.
 
     Parameters
     ----------
     output : str
         Name of a quantity.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     bins : int or sequence
-        How many bins of equal width, or their rising edges: numbers in base units, texts with units, `rs.linspace` or
-        `rs.geomspace`.
+        Number of bins of equal width, or their increasing edges: numbers in base units, texts with units,
+        `rs.linspace` or `rs.geomspace`.
     range : tuple, optional
-        Lower and upper end of the bins, where `bins` is a number; by default the smallest and the largest finite value.
+        Lower and upper end of the bins, if `bins` is a number. By default the smallest and the largest finite value.
     log : bool
-        Whether the bins have equal ratios instead of equal widths, where `bins` is a number.
+        Whether the bins have equal ratios instead of equal widths, if `bins` is a number.
     over : str or list of str, optional
-        Axes whose points are counted; by default all.
+        Axes whose points are counted. By default all.
     threads, progress, prune
         As for `best`.
     n, seed, correlation
-        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
+        As for `sample`, if inputs are distributions. The draws form an axis ``sample``, which is always reduced.
     **inputs
-        As for `evaluate`; distributions too, with `n` and `seed`.
+        As for `evaluate`. Distributions are accepted with `n` and `seed`.
 
     Returns
     -------
     xarray.Dataset
-        ``count`` in each bin, with the coordinates ``lower`` and ``upper`` of its edges; how many values are ``below``
-        the first edge and ``above`` the last one, infinite ones among them, and how many are ``nan``. A bin holds its
-        lower edge, the last one its upper edge too.
+        ``count`` in each bin, with the coordinates ``lower`` and ``upper`` of its edges. ``below`` and ``above`` count
+        values outside the edges, infinite ones included, and ``nan`` undefined ones. A bin includes its lower edge, and
+        the last one its upper edge too.
 
     Raises
     ------
@@ -146,7 +149,7 @@ def histogram(
     if edges is None:
         low, high = reduce(request, Extent(name), threads=threads, progress=progress)[0].tolist()
         if low > high:
-            raise ValueRangeError(f"{name} has no finite value on this grid: give range=")
+            raise ValueRangeError(f"{name} has no finite value on this grid. Give the ends of the bins by range=.")
         edges = _spaced(name, low, high, int(bins), log)  # type: ignore[arg-type]
     fold = Histogram(name, edges.tolist())
     _, counts, axes = reduce(request, fold, threads=threads, progress=progress, prune=prune)
@@ -168,7 +171,7 @@ def histogram(
 
 
 def _edges(name: str, bins: Any, ends: Any, log: bool) -> Values | None:
-    """Edges of bins; None where the values must be looked at first."""
+    """Return the edges of bins, or None if they depend on the values."""
     q = lookup(name)
     if is_whole(bins):
         if not 1 <= bins <= 10_000_000:
@@ -176,32 +179,32 @@ def _edges(name: str, bins: Any, ends: Any, log: bool) -> Values | None:
         if ends is None:
             return None
         if not isinstance(ends, (tuple, list)) or len(ends) != 2:
-            raise InputTypeError(f"range: expected the lower and the upper end, got {shown(ends)}")
+            raise InputTypeError(f"range: expected a lower and an upper end, got {shown(ends)}")
         return _spaced(name, parsed(ends[0], q), parsed(ends[1], q), int(bins), log)
     listed = isinstance(bins, (Sequence, Axis)) or (isinstance(bins, np.ndarray) and bins.ndim > 0)
     if isinstance(bins, (str, bytes)) or not listed:
         raise InputTypeError(f"bins: expected a number of bins or their edges, got {shown(bins)}")
     if ends is not None or log:
-        raise InputTypeError("bins gives the edges: range= and log= say where a number of bins lies")
+        raise InputTypeError("bins already gives the edges. Drop range= and log=, or give a number of bins.")
     if len(bins) > 10_000_001:
-        raise ValueRangeError(f"bins: at most 10,000,001 edges are taken, got {len(bins)}")
+        raise ValueRangeError(f"bins: expected at most 10,000,001 edges, got {len(bins)}")
     edges = bins.resolve(q.unit) if isinstance(bins, Axis) else np.array([parsed(x, q) for x in bins], dtype=float)
     if edges.size < 2 or not np.all(np.diff(edges) > 0) or not np.all(np.isfinite(edges)):
-        raise ValueRangeError(f"bins: edges must be finite and rise, got {shown(bins)}")
+        raise ValueRangeError(f"bins: expected finite, increasing edges, got {shown(bins)}")
     return edges
 
 
 def _spaced(name: str, low: float, high: float, bins: int, log: bool) -> Values:
-    """Edges of so many bins."""
+    """Return the edges of so many bins of equal width or ratio."""
     if not (np.isfinite(low) and np.isfinite(high)) or low > high:
-        raise ValueRangeError(f"range: the ends must be finite and rise, got {low:g} and {high:g}")
+        raise ValueRangeError(f"range: expected finite, increasing ends, got {low:g} and {high:g}")
     if log and low <= 0:
         raise ValueRangeError(
-            f"log=True needs positive values, but the bins of {name} would begin at {low:g}: give range="
+            f"log=True expects positive values, but the bins of {name} would begin at {low:g}. Give a positive range=."
         )
-    if low == high:  # as NumPy has it, or as it would have it
+    if low == high:  # NumPy's widening, and its analogue for ratios
         low, high = (low / 2, high * 2) if log else (low - 0.5, high + 0.5)
     edges = np.geomspace(low, high, bins + 1) if log else np.linspace(low, high, bins + 1)
     if not np.all(np.diff(edges) > 0):
-        raise ValueRangeError(f"{bins:,} bins don't fit between {low!r} and {high!r}: ask for fewer, or give range=")
+        raise ValueRangeError(f"{bins:,} bins do not fit between {low!r} and {high!r}. Ask for fewer, or widen range=.")
     return edges

@@ -32,7 +32,7 @@ __all__ = ["Pareto", "pareto"]
 
 @dataclass
 class _Front:
-    """Points of which none beats another: values that are to be small, and places in the whole grid."""
+    """Nondominated points: values to minimize, and flat positions in the full grid."""
 
     values: Values
     where: Any
@@ -58,7 +58,7 @@ class Pareto(Fold):
             grid = chunk.request.at_places(chunk.request.places(where), ["point"])
             for k, (objective, large) in enumerate(zip(self.objectives, self.maximize, strict=True)):
                 column = chunk.values(grid, objective, ["point"])
-                values[:, k] = -column if large else column  # to be small
+                values[:, k] = -column if large else column  # the fold minimizes
         front = np.empty(1, object)
         front[0] = _Front(values, chunk.places(where))
         return front
@@ -90,32 +90,32 @@ def pareto(
     prune: bool = True,
     **inputs: Any,
 ) -> pd.DataFrame:
-    """The points of a grid that no other point beats in all objectives, in base units.
+    """Find the Pareto frontier of a grid, in base units.
 
     Parameters
     ----------
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     minimize, maximize : str or list of str
-        Quantities that are to be small and large, up to four.
+        Quantities to minimize and to maximize, at most four together.
     where : str or list of str
-        Conditions that must hold: ``"hbm_used <= hbm_capacity"``.
+        Conditions on the points: ``"hbm_used <= hbm_capacity"``.
     also : str or list of str
-        Quantities that are wanted at these points too.
+        Further quantities to report at these points.
     units : dict of str, optional
         Units of results: ``{"cost_per_token": "USD/Mtoken"}``.
     threads, progress, prune
         As for `best`.
     **inputs
-        As for `evaluate`; all axes are searched.
+        As for `evaluate`. All axes are searched.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each point, best value of the first objective first: what stands on each axis, the objectives, `also`.
-        Of points that are equal in all objectives the first one is kept. ``attrs`` hold the ``basis`` and the
-        ``calibration`` of each column. By a calibration other than the floor, ``memory_fits`` is among the conditions:
-        ``attrs["where"]`` says so.
+        A row per nondominated point, sorted by the first objective, best first. Columns: the axes, the objectives,
+        `also`. Of points equal in all objectives, the first one remains. ``attrs`` hold the ``basis`` and the
+        ``calibration`` of each column. With a calibration other than the floor, ``memory_fits`` joins the conditions,
+        and ``attrs["where"]`` lists it.
 
     Raises
     ------
@@ -138,23 +138,23 @@ def pareto(
     small, large = quantities_of(minimize), quantities_of(maximize)
     objectives = [*small, *large]
     if not objectives:
-        raise InputTypeError("pareto needs objectives: minimize=['cost_per_token', 'pass_time']")
+        raise InputTypeError("pareto() expects objectives, got none. Pass minimize=['cost_per_token', 'pass_time'].")
     if len(set(objectives)) < len(objectives):
-        raise InputTypeError(f"an objective is named twice: {', '.join(objectives)}")
-    others = [n for n in quantities_of(also) if n not in objectives]
-    converted = conversions([*objectives, *others], units)
+        raise InputTypeError(f"pareto() expects distinct objectives, got {', '.join(objectives)}. Drop the duplicate.")
+    also_names = [n for n in quantities_of(also) if n not in objectives]
+    converted = conversions([*objectives, *also_names], units)
     conditions = parse_conditions(where)
-    request = FoldRequest(inputs, [*objectives, *others], conditions, None, threads=threads)
+    request = FoldRequest(inputs, [*objectives, *also_names], conditions, None, threads=threads)
     required = request.require_memory(conditions)
     fold = Pareto(objectives, [n in large for n in objectives], request.conditions)
     _, where_found, _ = reduce(request, fold, threads=threads, progress=progress, prune=prune)
     at = request.places(where_found)
     columns: dict[str, Any] = {dim: request.coordinate(dim, at[dim]) for dim in request.axes}
     if where_found.size:
-        results, _ = run(request.at_places(at, ["point"]), [*objectives, *others], threads=threads, progress=False)
+        results, _ = run(request.at_places(at, ["point"]), [*objectives, *also_names], threads=threads, progress=False)
     else:
-        results = [(np.empty(0), ("point",)) for _ in [*objectives, *others]]
-    for name, (values, _) in zip([*objectives, *others], results, strict=True):
+        results = [(np.empty(0), ("point",)) for _ in [*objectives, *also_names]]
+    for name, (values, _) in zip([*objectives, *also_names], results, strict=True):
         factor = converted[name][0] if name in converted else 1.0
         column = np.broadcast_to(values / factor, where_found.shape)
         choices = lookup(name).choices
@@ -162,7 +162,7 @@ def pareto(
             pd.Categorical.from_codes(column.astype(np.int8), categories=pd.Index(choices)) if choices else column
         )
     table = pd.DataFrame(columns)
-    bases = {name: basis([name], request.grid) for name in [*objectives, *others]}
+    bases = {name: basis([name], request.grid) for name in [*objectives, *also_names]}
     for key in ("basis", "calibration"):
         table.attrs[key] = {name: said[key] for name, said in bases.items() if key in said}
     table.attrs.update({**said_of(request.grid), **required})

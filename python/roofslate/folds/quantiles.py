@@ -35,7 +35,7 @@ __all__ = ["Quantiles", "quantiles"]
 
 @dataclass(frozen=True)
 class Quantiles(Fold):
-    """Order statistics: for each quantile the sorted values before and after it, and how far it lies between."""
+    """Order statistics: the sorted values around each quantile, and its fraction between."""
 
     value: str
     q: list[float]
@@ -76,31 +76,31 @@ def quantiles(
     progress: ProgressWish = None,
     **inputs: Any,
 ) -> float | xr.DataArray:
-    """Exact quantiles of the values of a quantity on a grid, in base units unless `units` says otherwise.
+    """Compute exact quantiles of a quantity over a grid, in base units or in `units`.
 
     Parameters
     ----------
     output : str
         Name of a quantity.
     q : float or sequence of float
-        From 0 to 1; 0.5 is the median. Between two values as NumPy does it (``"linear"``).
+        From 0 to 1. 0.5 is the median. Interpolates between two values as NumPy does (``"linear"``).
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     over : str or list of str, optional
-        Axes whose points are taken together; by default all.
+        Axes whose points form one sample. By default all.
     units : str, optional
         Unit of the result.
     threads, progress
         As for `evaluate`.
     n, seed, correlation
-        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
+        As for `sample`, if inputs are distributions. The draws form an axis ``sample``, which is always reduced.
     **inputs
-        As for `evaluate`; distributions too, with `n` and `seed`.
+        As for `evaluate`. Distributions are accepted with `n` and `seed`.
 
     Returns
     -------
     float or xarray.DataArray
-        With the axis ``quantile`` first if `q` is a sequence, then the axes that are kept. NaN values are left out.
+        With the axis ``quantile`` first if `q` is a sequence, then the remaining axes. NaN values are skipped.
 
     Raises
     ------
@@ -118,32 +118,32 @@ def quantiles(
 
     name = only_value(output)
     try:
-        wanted = np.array(q, dtype=float)
+        probabilities = np.array(q, dtype=float)
     except (TypeError, ValueError, OverflowError, MemoryError):
         raise InputTypeError(f"q: expected numbers from 0 to 1, got {shown(q)}") from None
-    if wanted.ndim > 1 or wanted.size == 0 or q is None:
+    if probabilities.ndim > 1 or probabilities.size == 0 or q is None:
         raise InputTypeError(f"q: expected a number from 0 to 1 or a list of them, got {shown(q)}")
-    if not np.all((wanted >= 0) & (wanted <= 1)):
-        raise ValueRangeError(f"q must be from 0 to 1, got {shown(q)}")
+    if not np.all((probabilities >= 0) & (probabilities <= 1)):
+        raise ValueRangeError(f"q: expected numbers from 0 to 1, got {shown(q)}")
     factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
     request = FoldRequest(inputs, [name], (), over, (n, seed, correlation), threads=threads)
     request.refuse("quantile")
-    fold = Quantiles(name, np.atleast_1d(wanted).tolist())
-    found, _, axes = reduce(request, fold, threads=threads, progress=progress)
+    fold = Quantiles(name, np.atleast_1d(probabilities).tolist())
+    statistics, _, axes = reduce(request, fold, threads=threads, progress=progress)
     dims = request.dims(axes)
-    before, after, share = np.moveaxis(found.reshape((*request.shape(dims), -1, 3)), -1, 0)
+    before, after, share = np.moveaxis(statistics.reshape((*request.shape(dims), -1, 3)), -1, 0)
     with np.errstate(invalid="ignore"):
         step = after - before
         between = np.where(share < 0.5, before + step * share, after - step * (1 - share))
     values = np.where((before == after) | (share == 0), before, between)
     values = np.moveaxis(values, -1, 0) / factor
     coords = request.coords(dims)
-    if wanted.ndim == 0:
+    if probabilities.ndim == 0:
         if not dims:
             return float(values[0])
         values = values[0]
     else:
-        dims, coords = ["quantile", *dims], {"quantile": wanted, **coords}
+        dims, coords = ["quantile", *dims], {"quantile": probabilities, **coords}
     attrs = {"units": unit, "long_name": lookup(name).brief, **basis([name], request.grid)}
     attrs |= said_of(request.grid)
     return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
@@ -151,7 +151,10 @@ def quantiles(
 
 @dataclass(frozen=True)
 class _RowsOfCounts(Fold):
-    """How many values lie between edges that differ from one kept point to the next; rows of edges end in NaN."""
+    """Counts of values between edges, with a row of edges per remaining point.
+
+    Rows of edges are padded with NaN.
+    """
 
     value: str
     edges: int  # of the longest row
@@ -170,16 +173,16 @@ class _RowsOfCounts(Fold):
         alike = all(np.array_equal(row, rows[0]) for row in rows)
         for k, row in enumerate(rows[:1] if alike else rows):
             if len(row):
-                at = {} if alike else dict(zip(chunk.own, np.unravel_index(k, edges.shape[:-1]), strict=False))
+                at = {} if alike else dict(zip(chunk.dims, np.unravel_index(k, edges.shape[:-1]), strict=False))
                 point = dataclasses.replace(chunk, request=_at_point(chunk.request, at))
                 of_row = point.run(Histogram(self.value, row.tolist()))[1]
                 filled = slice(None) if alike else slice(k, k + 1)
-                counts[filled, : len(row) + 1] = of_row.reshape((-1, len(row) + 2))[:, :-1]  # NaN is left out
+                counts[filled, : len(row) + 1] = of_row.reshape((-1, len(row) + 2))[:, :-1]  # without the count of NaN
         return counts
 
 
 def _at_point(request: FoldRequest, at: Mapping[str, Any]) -> FoldRequest:
-    """The request at one point of some axes."""
+    """Restrict a request to one point of some axes."""
     one = copy.copy(request)
     one.grid = Grid(sizes={dim: 1 if dim in at else n for dim, n in request.grid.sizes.items()})
     for name, i in request.grid.inputs.items():
@@ -188,44 +191,44 @@ def _at_point(request: FoldRequest, at: Mapping[str, Any]) -> FoldRequest:
     return one
 
 
-_INFINITY = 0x7FF << 52  # its ordinal
+_INFINITY = 0x7FF << 52  # as an ordinal
 
 
-_MOST_EDGES = 1 << 14  # of a kept point
+_MOST_EDGES = 1 << 14  # per remaining point
 
 
-_MOST_COUNTS = 1 << 19  # of all kept points together
+_MOST_COUNTS = 1 << 19  # of all remaining points together
 
 
 _FEWEST_EDGES = 32
 
 
 def _turned(numbers: Any) -> Any:
-    """Doubles, as the integers that they are stored as, in the order of their values; and back. Both zeros are 0."""
+    """Map doubles to integers in the same order, or back. Both zeros map to 0."""
     return np.where(numbers < 0, np.iinfo(np.int64).min - numbers, numbers)
 
 
 def _in_chunks(folding: Folding, value: str, q: Sequence[float]) -> Any:
-    """Order statistics, as the engine gives them: in one pass where a chunk has room for all values of a kept point."""
+    """Compute order statistics, in one pass if each remaining point fits into a chunk."""
     sizes, of_axis = folding.chunks.grid.sizes, folding.chunks.of_axis
-    folded = [dim for dim in folding.own if dim not in folding.kept]
-    room = math.prod(max(of_axis.get(dim, (sizes[dim],))) for dim in folding.own)
-    room //= math.prod(sizes[dim] for dim in folded)
-    if not room:
+    folded = [dim for dim in folding.dims if dim not in folding.remaining]
+    capacity = math.prod(max(of_axis.get(dim, (sizes[dim],))) for dim in folding.dims)
+    capacity //= math.prod(sizes[dim] for dim in folded)
+    if not capacity:
         return _narrowed(folding, value, q)
     cuts: dict[str, tuple[int, ...]] = {dim: (sizes[dim],) for dim in folded}
-    for dim in reversed(folding.kept):
-        length = min(sizes[dim], max(room, 1))
-        room //= length
-        full, rest = divmod(sizes[dim], length)
-        cuts[dim] = (length,) * full + (rest,) * (rest > 0)
+    for dim in reversed(folding.remaining):
+        length = min(sizes[dim], max(capacity, 1))
+        capacity //= length
+        full, remainder = divmod(sizes[dim], length)
+        cuts[dim] = (length,) * full + (remainder,) * (remainder > 0)
     return folding.over(folding.chunks.recut(cuts)).ask(Quantiles(value, list(q)))
 
 
 def _narrowed(folding: Folding, value: str, q: Sequence[float]) -> Any:
-    """The same in many passes: stretches of doubles that hold them are narrowed until each is one double."""
+    """Compute order statistics in many passes, each narrowing intervals of doubles."""
     grid = folding.chunks.grid
-    shape = tuple(grid.sizes[dim] for dim in folding.kept)
+    shape = tuple(grid.sizes[dim] for dim in folding.remaining)
     rows = math.prod(shape)
     low = np.full((rows, 2 * len(q)), -_INFINITY)
     high = np.full_like(low, _INFINITY)
@@ -236,37 +239,37 @@ def _narrowed(folding: Folding, value: str, q: Sequence[float]) -> Any:
     while first or (low + 1 < high).any():
         edges = [_edges_between(*ends, budget) for ends in zip(low, high, strict=True)]
         padded = np.full((rows, max(map(len, edges))), np.nan)
-        for row, own in zip(padded, edges, strict=True):
-            row[: len(own)] = _turned(own).view(np.float64)
-        asked = padded.reshape((*shape, -1))
-        counts = folding.ask(_RowsOfCounts(value, padded.shape[1]), edges=asked).reshape((rows, -1))
-        for k, own in enumerate(edges):
-            if not len(own):
+        for row, row_edges in zip(padded, edges, strict=True):
+            row[: len(row_edges)] = _turned(row_edges).view(np.float64)
+        edge_rows = padded.reshape((*shape, -1))
+        counts = folding.ask(_RowsOfCounts(value, padded.shape[1]), edges=edge_rows).reshape((rows, -1))
+        for k, row_edges in enumerate(edges):
+            if not len(row_edges):
                 continue
-            below = np.cumsum(counts[k, : len(own)])  # each edge
+            below = np.cumsum(counts[k, : len(row_edges)])  # each edge
             if first:
-                ranks[k], shares[k] = _ranks(q, int(below[-1] + counts[k, len(own)]))
+                ranks[k], shares[k] = _ranks(q, int(below[-1] + counts[k, len(row_edges)]))
             at = np.searchsorted(below, ranks[k], side="right") - 1
             open_ = low[k] + 1 < high[k]
-            low[k] = np.where(open_, own[at], low[k])
-            high[k] = np.where(open_, np.append(own, _INFINITY + 1)[at + 1], high[k])
+            low[k] = np.where(open_, row_edges[at], low[k])
+            high[k] = np.where(open_, np.append(row_edges, _INFINITY + 1)[at + 1], high[k])
         first = False
-    found = _turned(low).view(np.float64).reshape((rows, len(q), 2))
-    found[np.isnan(shares)] = np.nan
-    return np.concatenate([found, shares[..., np.newaxis]], axis=-1)
+    statistics = _turned(low).view(np.float64).reshape((rows, len(q), 2))
+    statistics[np.isnan(shares)] = np.nan
+    return np.concatenate([statistics, shares[..., np.newaxis]], axis=-1)
 
 
 def _ranks(q: Sequence[float], n: int) -> tuple[Any, Any]:
-    """Places among n sorted values, two for each of `q`, and how far between the two."""
+    """Return two ranks among n sorted values for each of `q`, and the fraction between."""
     if n == 0:
         return 0, np.nan
-    place = np.array(q) * float(n - 1)
-    before = np.minimum(np.floor(place).astype(np.int64), n - 1)
-    return np.stack([before, np.minimum(before + 1, n - 1)], axis=-1).reshape(-1), place - np.floor(place)
+    rank = np.array(q) * float(n - 1)
+    before = np.minimum(np.floor(rank).astype(np.int64), n - 1)
+    return np.stack([before, np.minimum(before + 1, n - 1)], axis=-1).reshape(-1), rank - np.floor(rank)
 
 
 def _edges_between(low: Any, high: Any, budget: int) -> Any:
-    """Ordinals that cut the stretches from `low` to before `high` into equal slots; the last one is infinity."""
+    """Divide the intervals [low, high) into equal slots, as ordinals, ending in infinity."""
     stretches = {(int(a), int(b)) for a, b in zip(low, high, strict=True) if a + 1 < b}
     pieces = []
     for a, b in stretches:

@@ -1,4 +1,4 @@
-"""A grid, the axes of it that are folded, and positions in both."""
+"""A grid, its reduced axes, and positions in both."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["FoldRequest", "Names", "only_value", "quantities_of", "values_where"
 
 
 def quantities_of(names: Names) -> list[str]:
-    """Names of quantities, checked; there may be none."""
+    """Check names of quantities. There may be none."""
     return [] if isinstance(names, (list, tuple)) and not names else wanted_names(names)
 
 
 def only_value(output: str) -> str:
-    """The name of one quantity, checked."""
+    """Check that `output` names one quantity, and return it."""
     if not isinstance(output, str):
         raise InputTypeError(f"expected the name of one quantity, got {shown(output)}")
     return wanted_names(output)[0]
@@ -41,7 +41,7 @@ Names = str | Sequence[str]
 
 
 class FoldRequest:
-    """A grid, the axes of it that are folded, and positions in both."""
+    """A grid, its reduced axes, and positions in both."""
 
     draws: Draws | None = None
     grid: Grid
@@ -49,16 +49,16 @@ class FoldRequest:
     def __init__(
         self,
         inputs: Mapping[str, Any],
-        wanted: Sequence[str],
+        outputs: Sequence[str],
         conditions: Sequence[Condition],
         over: Names | None,
         drawn: tuple[Any, Any, Any] = (None, None, None),
         threads: int | None = 1,
     ) -> None:
-        self._ask(wanted, conditions)
+        self._ask(outputs, conditions)
         if any(x is not None for x in drawn):  # n, seed, correlation
-            self.draws, others = read_draws(inputs, *drawn)
-            self.grid = self.draws.grid(others, self.needed)
+            self.draws, constants = read_draws(inputs, *drawn)
+            self.grid = self.draws.grid(constants, self.needed)
         else:
             with reading_by(threads):
                 self.grid = read_grid(inputs, self.needed, chunks=True)
@@ -66,23 +66,26 @@ class FoldRequest:
 
     @classmethod
     def of_grid(
-        cls, grid: Grid, wanted: Sequence[str], conditions: Sequence[Condition], over: Names | None
+        cls, grid: Grid, outputs: Sequence[str], conditions: Sequence[Condition], over: Names | None
     ) -> FoldRequest:
-        """A request over a grid that has been read and checked."""
+        """Build a request over a grid that has been read and checked."""
         request = cls.__new__(cls)
         request.grid = grid
-        request._ask(wanted, conditions)
+        request._ask(outputs, conditions)
         request._fold(over)
         return request
 
-    def _ask(self, wanted: Sequence[str], conditions: Sequence[Condition]) -> None:
+    def _ask(self, outputs: Sequence[str], conditions: Sequence[Condition]) -> None:
         self.conditions = [(list(c.left.steps), c.relation, list(c.right.steps)) for c in conditions]
         self.needed = list(
-            dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
+            dict.fromkeys([*outputs, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
         )
 
     def require_memory(self, conditions: Sequence[Condition]) -> dict[str, str]:
-        """Leave out what does not fit into memory where an estimate is searched; attributes that say so."""
+        """Restrict the search of an estimate to points that fit in memory, and say so.
+
+        Returns attributes of the result with the conditions.
+        """
         checks = memory_conditions(self.grid, self.needed)
         if not checks:
             return {}
@@ -101,19 +104,19 @@ class FoldRequest:
         for name in names:
             if name not in self.axes:
                 if not self.axes:
-                    raise AxisError(f"over={name!r}: no input makes an axis; give a list of values for {name}")
+                    raise AxisError(f"over={name!r}: no input has an axis. Give a list of values for {name}.")
                 raise AxisError(f"over: {unknown('axis', name, self.axes)}")
         if len(set(names)) < len(names):
-            raise AxisError(f"over names an axis twice: {', '.join(names)}")
+            raise AxisError(f"over: expected distinct axes, got {', '.join(names)}. Drop the duplicate.")
         if self.draws is not None and SAMPLE not in names:
-            raise AxisError(f"over must name {SAMPLE!r} too: the draws are not kept; rs.sample keeps them")
+            raise AxisError(f"over: the draws are always reduced. Add {SAMPLE!r}, or keep the draws with rs.sample().")
         return [dim for dim in self.axes if dim in names]
 
     def refuse(self, *names: str) -> None:
-        """These are names of the result: no axis that is kept may have one."""
+        """Raise an error if a remaining axis has one of these names, which the result uses."""
         for dim in self.kept:
             if dim in names:
-                raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
+                raise AxisError(f"The axis {dim!r} has the name of a variable of the result. Rename the axis.")
 
     def dims(self, axes: Sequence[int]) -> list[str]:
         return [self.axes[k] for k in axes]
@@ -125,27 +128,36 @@ class FoldRequest:
         return {dim: self.grid.coords[dim][0] for dim in dims if dim in self.grid.coords}
 
     def places(self, where: Positions) -> dict[str, Positions]:
-        """Positions along the folded axes of flat indices."""
+        """Convert flat indices to positions along the reduced axes."""
         shape = self.shape(self.folded)
         at = np.maximum(where, 0) if np.any(where < 0) else where
-        along = np.unravel_index(at, shape) if len(shape) > 1 else [at][: len(shape)]
-        return dict(zip(self.folded, along, strict=True))
+        positions = np.unravel_index(at, shape) if len(shape) > 1 else [at][: len(shape)]
+        return dict(zip(self.folded, positions, strict=True))
 
-    def coordinate(self, dim: str, at: Positions, found: Any = None) -> npt.NDArray[Any]:
-        """What stands on an axis at these positions; NaN or an empty text where nothing was found."""
+    def coordinate(self, dim: str, at: Positions, is_found: Any = None) -> npt.NDArray[Any]:
+        """Return the coordinate of an axis at positions, NaN or an empty text if not found."""
         coord = self.grid.coords.get(dim)
         values = np.arange(self.grid.sizes[dim]) if coord is None else np.asarray(coord[0])
         if values.dtype.kind in "biuf":
             values = values.astype(float)
-        there = values[at, ...]  # an array for a single point too, whatever its type
-        if there.dtype.kind in "OUST":
-            return there.astype(object) if found is None else np.where(found, there.astype(object), "")
-        if there.dtype.kind in "mM":
-            return there if found is None else np.where(found, there, np.array("NaT", dtype=there.dtype))
-        return there if found is None else values_where(found, there)
+        coordinates = values[at, ...]  # an array for a single point too, of any type
+        if coordinates.dtype.kind in "OUST":
+            return (
+                coordinates.astype(object) if is_found is None else np.where(is_found, coordinates.astype(object), "")
+            )
+        if coordinates.dtype.kind in "mM":
+            return (
+                coordinates
+                if is_found is None
+                else np.where(is_found, coordinates, np.array("NaT", dtype=coordinates.dtype))
+            )
+        return coordinates if is_found is None else values_where(is_found, coordinates)
 
     def at_places(self, at: Mapping[str, Positions], dims: Sequence[str]) -> Grid:
-        """The grid of the kept axes, each folded one at the positions that were found, which vary along `dims`."""
+        """Return the grid of the remaining axes, at positions of the reduced axes.
+
+        The positions vary along `dims`.
+        """
         axes = [*self.kept, *(dim for dim in dims if dim not in self.kept)]
         sizes = {dim: self.grid.sizes.get(dim, 0) for dim in axes}
         if at:
@@ -157,29 +169,32 @@ class FoldRequest:
             if not moved and name not in self.grid.chunked:
                 grid.inputs[name] = i
                 continue
-            own = [dim for dim in axes if dim in i.dims or (moved and dim in dims)]
+            input_dims = [dim for dim in axes if dim in i.dims or (moved and dim in dims)]
             if moved:
 
-                def along(dim: str, own: list[str] = own) -> Positions:
+                def index_of(dim: str, input_dims: list[str] = input_dims) -> Positions:
                     if dim in at:
-                        shape = [sizes[d] if d in dims else 1 for d in own]
-                        order = [dims.index(d) for d in own if d in dims]
+                        shape = [sizes[d] if d in dims else 1 for d in input_dims]
+                        order = [dims.index(d) for d in input_dims if d in dims]
                         return np.transpose(at[dim], order).reshape(shape)
-                    return np.arange(sizes[dim]).reshape([-1 if d == dim else 1 for d in own])
+                    return np.arange(sizes[dim]).reshape([-1 if d == dim else 1 for d in input_dims])
 
-                index = tuple(along(dim) for dim in i.dims)
+                index = tuple(index_of(dim) for dim in i.dims)
                 values = self.grid.chunked[name].at(index) if name in self.grid.chunked else i.values[index]
             else:
                 values = self.grid.chunked[name].at()
-            grid.inputs[name] = Input(i.quantity, values, tuple(own if moved else i.dims), i.origin)
+            grid.inputs[name] = Input(i.quantity, values, tuple(input_dims if moved else i.dims), i.origin)
         return grid
 
 
-def values_where(found: Any, values: Any) -> Values:
-    """Values as numbers, NaN where nothing was found; shapes are broadcast. What need not be copied is written into."""
-    shape = np.broadcast_shapes(values.shape, found.shape)
+def values_where(is_found: Any, values: Any) -> Values:
+    """Return values as numbers, NaN where `is_found` is False.
+
+    Shapes are broadcast. An array of floats is overwritten.
+    """
+    shape = np.broadcast_shapes(values.shape, is_found.shape)
     numbers: Values = (
         np.broadcast_to(values, shape).astype(float) if values.shape != shape else np.asarray(values, float)
     )
-    np.copyto(numbers, np.nan, where=~found)
+    np.copyto(numbers, np.nan, where=~is_found)
     return numbers

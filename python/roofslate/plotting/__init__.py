@@ -1,1 +1,1 @@
-"""Pictures of any result, charts as objects, sliders."""
+"""Plots of any result, charts as objects, sliders."""

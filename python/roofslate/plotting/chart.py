@@ -1,4 +1,4 @@
-"""Charts of the lecture: their numbers, drawing, inputs and report paragraph; and evaluation for their tables."""
+"""Charts of the lecture: numbers, drawing, inputs and report paragraph, with evaluation."""
 
 from __future__ import annotations
 
@@ -53,38 +53,38 @@ __all__ = [
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
 
-# Inputs of the evaluations behind a table, in their order, while `Chart.inputs` collects start values.
+# Inputs of the evaluations behind a table, in order, while `Chart.inputs` collects start values.
 _recorded: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("recorded", default=None)
 
 
 _BOARD = "the lecture's board"
-_OWN = ("model", "hardware", "calibration")  # with one of them nothing of the lecture completes a call
+_OWN = ("model", "hardware", "calibration")  # with one of them the lecture completes no call
 
 
 @dataclass
 class _Call:
-    """Call of a chart: its inputs, what its evaluations take, and what is said below the title.
+    """A call of a chart: its inputs, those its evaluations use, and the line below the title.
 
     Attributes
     ----------
     inputs : mapping
         As given.
     taken : set of str
-        Quantities that the evaluations behind the table may take.
+        Quantities that the evaluations behind the table depend on.
     scenario : str
-        Source of the inputs that complete the call; empty where none did.
+        Source of the inputs that complete the call. Empty if there are none.
     bases : list of str
-        Bound or estimate, of each evaluation in which constants of a real machine matter.
+        "lower bound" or "estimate", for each evaluation that depends on constants of a real machine.
     """
 
     inputs: Mapping[str, Any]
-    taken: set[str] = field(default_factory=set)
+    used_inputs: set[str] = field(default_factory=set)
     scenario: str = ""
     bases: list[str] = field(default_factory=list)
 
     @property
     def conditions(self) -> str:
-        """Line below the title: who supplied the inputs."""
+        """The line below the title: the source of the inputs."""
         if self.scenario:
             given = [style.words(name) for name in self.inputs]
             count = f"{len(given)} inputs" if len(given) > 2 else " and ".join(given)
@@ -94,16 +94,16 @@ class _Call:
 
     @property
     def basis(self) -> str:
-        """Corner of the picture: lower bound or estimate."""
+        """The corner text of the plot: lower bound or estimate."""
         return " | ".join(dict.fromkeys(self.bases))
 
 
-# Call of the chart whose table is computed.
+# The call of the chart being computed.
 _call: ContextVar[_Call | None] = ContextVar("call", default=None)
 
 
 class Chart:
-    """Chart of the lecture: call it to draw, `data` gives the numbers behind it.
+    """A chart of the lecture: call it to draw, call `data` for its numbers.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Chart:
     title : str
         Headline of the lecture's picture, the subject with its conditions.
     subject : str
-        Headline of a picture with other inputs, true of any.
+        Title with other inputs: y by x.
     chapter : int
         Chapter of the lecture.
     brief : str
@@ -124,7 +124,7 @@ class Chart:
     input_names : tuple of str
         Names of `inputs`, known without an evaluation.
     inputs : dict
-        Inputs that move the picture, at the lecture's values in base units.
+        Inputs of the chart, at the lecture's values in base units.
     """
 
     def __init__(
@@ -193,15 +193,15 @@ class Chart:
         return self._table(inputs)[0]
 
     def headline(self, inputs: Mapping[str, Any]) -> str:
-        """Title of the picture with these inputs, with the lecture's conditions if there are none."""
+        """Return the title with these inputs, with the lecture's conditions if there are none."""
         return self.subject if inputs else self.title
 
     def takes(self, name: str, inputs: Mapping[str, Any]) -> bool:
-        """Whether any number of the chart takes one of its inputs."""
-        return name in self._computed(inputs)[1].taken
+        """Return True if any number of the chart depends on one of its inputs."""
+        return name in self._computed(inputs)[1].used_inputs
 
     def _computed(self, inputs: Mapping[str, Any]) -> tuple[pd.DataFrame, _Call]:
-        """Compute the numbers; return the inputs that they take, too."""
+        """Compute the numbers, and the inputs they depend on."""
         call = _Call(inputs)
         token = _call.set(call)
         try:
@@ -210,28 +210,31 @@ class Chart:
             _call.reset(token)
 
     def _table(self, inputs: Mapping[str, Any]) -> tuple[pd.DataFrame, _Call]:
-        """Compute the numbers, and report inputs that none of them takes."""
+        """Compute the numbers, and warn about inputs without effect."""
         enclosing = _call.get()
         table, call = self._computed(inputs)
         if enclosing is not None:
-            enclosing.taken |= call.taken
+            enclosing.used_inputs |= call.used_inputs
             return table, call
-        own = {p.name for p in _keywords(self._data)}
+        parameters = {p.name for p in _keywords(self._data)}
         unused = [
             name
             for name, x in inputs.items()
-            if name in entries() and name not in own and name not in call.taken and not _is_of_tariff(name, x)
+            if name in entries()
+            and name not in parameters
+            and name not in call.used_inputs
+            and not _is_of_tariff(name, x)
         ]
-        if unused and call.taken:
-            warn("; ".join(f"{name!r} does not enter the chart {self.name}" for name in unused), UnusedInput)
+        if unused and call.used_inputs:
+            warn("; ".join(f"{name!r} has no effect on the chart {self.name}" for name in unused), UnusedInput)
         return table, call
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """Inputs that move the picture, at the lecture's values in base units.
+        """Inputs of the chart, at the lecture's values in base units.
 
-        The chart declares the names. The values are those of the first evaluation with each, when the lecture's table
-        is made, so that no scenario is written twice.
+        The chart declares the names. Each value comes from the first evaluation with that input, when the lecture's
+        table is computed, so no scenario is written twice.
         """
         if not self.input_names:
             return {}
@@ -245,7 +248,7 @@ class Chart:
 
     @property
     def paragraph(self) -> str:
-        """Paragraph of the report about the chart, with its numbers computed."""
+        """Fill the report's paragraph about the chart with computed numbers."""
         attrs = self._computed({})[0].attrs
 
         def mark(match: re.Match[str]) -> str:
@@ -258,7 +261,7 @@ class Chart:
 
 
 def _is_of_tariff(name: str, x: Any) -> bool:
-    """Whether a value is one of a price list or a tier of memory, which go to charts as a whole."""
+    """Return True for a value of a price list or memory tier, which charts accept as presets."""
     presets = itertools.chain(api_prices.values(), storage.values())
     return isinstance(x, (str, int, float)) and any(preset.values.get(name) == x for preset in presets)
 
@@ -268,16 +271,18 @@ def _defaults(data: Data) -> dict[str, Any]:
 
 
 def _start_value(chart: str, name: str, evaluations: list[Mapping[str, Any]]) -> Any:
-    """First single value of an input in evaluations."""
+    """Return the first single value of an input in evaluations."""
     for inputs in evaluations:
         value = _single(name, inputs[name]) if name in inputs else None
         if value is not None:
             return value
-    raise MissingInput(f"the chart {chart} declares the input {name!r}, but no evaluation of its table takes one value")
+    raise MissingInput(
+        f"the chart {chart} declares the input {name!r}, but no evaluation of its table has a single value of it"
+    )
 
 
 def _single(name: str, x: Any) -> Any:
-    """One number in base units or one word; None for an axis, a range or a preset object."""
+    """Return one number in base units or one word, None for an axis, a range or a preset."""
     quantity = entries().get(name)
     if name in PRESETS or isinstance(x, bool) or (quantity and quantity.choices):
         return x if isinstance(x, (str, bool)) else None
@@ -306,22 +311,22 @@ def chart(
     chapter: int = 1,
     size: tuple[float, float] = (6.4, 4.0),
 ) -> Callable[[Draw], Chart]:
-    """Make a chart from a drawing function, whose docstring becomes the chart's.
+    """Make a chart from a drawing function, whose docstring becomes the chart's docstring.
 
     Parameters
     ----------
     number : str
         Number in the list of charts.
     data : callable
-        Takes the inputs of a call, returns the table to draw.
+        Maps the inputs of a call to the table to draw.
     title : str
         Headline of the lecture's picture, the subject with its conditions.
     subject : str
-        Headline of a picture with other inputs: y by x.
+        Title with other inputs: y by x.
     paragraph : str
-        Words for the report; ``{name}`` or ``{name:digits}`` is the mark of that name.
+        Text for the report. ``{name}`` or ``{name:digits}`` is replaced by the mark of that name.
     inputs : tuple of str
-        Names of the single numbers and words that move the picture, in the order of their controls.
+        Names of the scalar inputs of the chart, in the order of their controls.
     chapter : int
         Chapter of the lecture.
     size : tuple of float
@@ -345,7 +350,7 @@ def chart(
 
 
 def completed(inputs: Mapping[str, Any]) -> bool:
-    """Whether the lecture completes a call: not one with a model, hardware or a calibration."""
+    """Return True for a call without model, hardware and calibration, which is completed."""
     call = _call.get()
     return not any(name in (inputs if call is None else call.inputs) for name in _OWN)
 
@@ -353,14 +358,14 @@ def completed(inputs: Mapping[str, Any]) -> bool:
 def filled(
     inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]], *, scenario: str = _BOARD
 ) -> dict[str, Any]:
-    """Complete the inputs of a call by the lecture's, if the call has no model, hardware or calibration of its own.
+    """Complete a call by the lecture's inputs, unless it has a model or a machine.
 
     Parameters
     ----------
     inputs : mapping
-        Of the call. They win.
+        Of the call. They take precedence.
     defaults : mapping
-        Inputs by the preset keyword that would supply them; of a keyword that is given, none is taken.
+        Inputs by the preset keyword that would supply them. Those of a given keyword are skipped.
     scenario : str
         Source of the defaults, for the line below the title.
     """
@@ -374,7 +379,7 @@ def filled(
 
 
 def source(scenario: str) -> None:
-    """Say below the title who supplied the inputs that the call leaves out."""
+    """Name the source of the completed inputs, below the title."""
     call = _call.get()
     if call is not None:
         call.scenario = scenario
@@ -388,15 +393,15 @@ def record(inputs: Mapping[str, Any]) -> None:
 
 
 def note(outputs: Iterable[str]) -> None:
-    """Note that the table of a chart takes what these outputs take."""
+    """Record that the table of a chart depends on the inputs of these outputs."""
     call = _call.get()
     if call is not None:
         for output in outputs:
-            call.taken |= {output, *(ancestors(output) if output in entries() else ())}
+            call.used_inputs |= {output, *(ancestors(output) if output in entries() else ())}
 
 
 def _note_basis(arrays: Iterable[xr.DataArray]) -> None:
-    """Note whether what is drawn is a lower bound or an estimate, where constants of a real machine matter."""
+    """Record "lower bound" or "estimate", if constants of a real machine matter."""
     call = _call.get()
     if call is not None:
         carriers = carriers_of(current())
@@ -423,7 +428,7 @@ def number(output: str, **inputs: Any) -> float:
     except AxisError as error:
         name = next((name for name in inputs if re.search(rf"\b{name}\b", str(error))), "an input")
         raise AxisError(
-            f"a chart draws one scenario, but {name} is an axis: give one value, or draw rs.evaluate(...) with rs.plot"
+            f"a chart draws one scenario, but {name} is an axis. Give one value, or draw rs.evaluate(...) with rs.plot."
         ) from None
 
 
@@ -431,42 +436,42 @@ def numbers(outputs: list[str], **inputs: Any) -> dict[str, float]:
     """Evaluate several quantities at a point."""
     point = dataset(outputs, **inputs)
     if point.dims:
-        raise AxisError(f"a chart draws one scenario, but {next(iter(point.dims))} is an axis: give one value")
+        raise AxisError(f"a chart draws one scenario, but {next(iter(point.dims))} is an axis. Give one value.")
     return {name: float(point[name]) for name in outputs}
 
 
-def datasets(outputs: list[str], along: str, cases: Mapping[Any, Mapping[str, Any]]) -> xr.Dataset:
-    """Evaluate several quantities in several cases; the names of the cases become an axis."""
+def datasets(outputs: list[str], dim: str, cases: Mapping[Any, Mapping[str, Any]]) -> xr.Dataset:
+    """Evaluate several quantities in several cases, along an axis of case names."""
     import pandas as pd
     import xarray as xr
 
     if not cases:
-        raise AxisError(f"{along}: expected at least one name")
+        raise AxisError(f"{dim}: expected at least one name")
     results = [dataset(outputs, **inputs) for inputs in cases.values()]
-    joined = xr.concat(results, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
-    if along in entries():
-        joined[along].attrs["units"] = entries()[along].unit
+    joined = xr.concat(results, pd.Index(list(cases), name=dim), combine_attrs="drop_conflicts")
+    if dim in entries():
+        joined[dim].attrs["units"] = entries()[dim].unit
     return joined
 
 
 def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float) -> pd.DataFrame:
-    """Make a table of a dataset, indexed by `dims`; `marks` are the numbers without these axes.
+    """Make a table from a dataset, indexed by `dims`. `marks` are numbers without these axes.
 
     Raises
     ------
     AxisError
-        If an input made another axis.
+        If an input created another axis.
     """
     index = [dims] if isinstance(dims, str) else dims
     further = [str(dim) for dim in data.dims if dim not in index]
     if further:
         raise AxisError(
-            f"the chart {name} draws one scenario, but {further[0]} is an axis: give one value, "
-            f"or draw rs.evaluate(...) with rs.plot"
+            f"the chart {name} draws one scenario, but {further[0]} is an axis. Give one value, "
+            f"or draw rs.evaluate(...) with rs.plot."
         )
     for dim in index:
         if dim not in data.dims:
-            raise AxisError(f"{dim} is an axis of the chart {name}: give a list of several values")
+            raise AxisError(f"{dim} is an axis of the chart {name}. Give a list of several values.")
     table = data.to_dataframe(dim_order=index)
     table.attrs["marks"] = marks
     table.attrs["units"] = {str(name): array.attrs.get("units", "1") for name, array in data.variables.items()}
@@ -474,17 +479,17 @@ def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float
     return table
 
 
-def first_reach(rising: str, level: str, along: str, low: float, high: float, **inputs: Any) -> float:
-    """Find the least input at which `rising` is at least `level`, on ever finer grids; inf if there is none."""
+def first_reach(rising: str, level: str, input_name: str, low: float, high: float, **inputs: Any) -> float:
+    """Find the smallest input with `rising` at or above `level`, or inf, by refined grids."""
     import numpy as np
 
     if not 0 < low < high < math.inf:
         raise ValueRangeError(
-            f"{rising} would reach {level} at a {along} of {low:g} to {high:g}, where no range can be searched"
+            f"{rising} would reach {level} at a {input_name} of {low:g} to {high:g}. Expected positive, finite ends"
         )
     for _ in range(7):
         points = np.geomspace(low, high, 257)
-        both = dataset([rising, level], **{**inputs, along: points})
+        both = dataset([rising, level], **{**inputs, input_name: points})
         reached = np.broadcast_to((both[rising] >= both[level]).to_numpy(), points.shape)
         if not reached.any():
             return math.inf

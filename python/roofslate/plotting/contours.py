@@ -1,4 +1,4 @@
-"""Round levels of contours, and the places of names in regions."""
+"""Round contour levels, and label positions in regions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["heart", "levels_of"]
 
 
 def levels_of(values: Any, *, log: bool) -> list[float]:
-    """Round values between least and most for contours, at most a dozen."""
+    """Return at most a dozen round values between minimum and maximum, for contours."""
     import numpy as np
     from matplotlib.ticker import LogLocator, MaxNLocator
 
@@ -23,14 +23,14 @@ def levels_of(values: Any, *, log: bool) -> list[float]:
 
 
 def heart(inside: npt.NDArray[Any]) -> tuple[int, int]:
-    """Point of a region that is deep inside of it."""
+    """Return a point deep inside a region."""
     import numpy as np
 
     depth = np.zeros(inside.shape, dtype=int)
-    left = np.pad(inside, 1)
-    while left.any():
-        depth += left[1:-1, 1:-1]
-        left[1:-1, 1:-1] &= left[:-2, 1:-1] & left[2:, 1:-1] & left[1:-1, :-2] & left[1:-1, 2:]
+    remaining = np.pad(inside, 1)
+    while remaining.any():
+        depth += remaining[1:-1, 1:-1]
+        remaining[1:-1, 1:-1] &= remaining[:-2, 1:-1] & remaining[2:, 1:-1] & remaining[1:-1, :-2] & remaining[1:-1, 2:]
     deepest = np.argwhere(depth == depth.max())
     row, column = deepest[np.abs(deepest - deepest.mean(axis=0)).sum(axis=1).argmin()]
     return int(row), int(column)

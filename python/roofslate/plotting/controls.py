@@ -1,4 +1,4 @@
-"""Controls of an explorer: sliders, menus and fields of inputs, under their names and units."""
+"""Controls of an explorer: sliders, menus and fields, with names and units of inputs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from roofslate.registry.values import number
 
 __all__ = ["Choice", "Control", "Number", "Switch", "control", "exact_text"]
 
-Notify = Callable[[RoofslateError | None], None]  # of a moved input (None), or of a mistake that was typed
-_AROUND = 30.0  # a slider without a range goes from this part of its start to so many times it
-_STEPS = 240  # of a slider that is not of whole numbers
-_MOST_WHOLE = 128  # whole numbers side by side on a slider; more are on a logarithmic one
+Notify = Callable[[RoofslateError | None], None]  # called with None for a moved input, or with the error of typed text
+_AROUND = 30.0  # a slider without a range spans its start divided and multiplied by this
+_STEPS = 240  # of a slider of real numbers
+_MOST_WHOLE = 128  # integers on a linear slider, more need a logarithmic one
 _COUNTED = ("sequence", "token", "token/sequence", "parameter", "chip")
 _NO_END = 1e300
-_LARGEST_INTEGER = 2**53  # beyond, a browser has no exact integers
-_DIGITS = 6  # that a text has at most to be called exact
+_LARGEST_INTEGER = 2**53  # above it, browsers have no exact integers
+_DIGITS = 6  # of an exact text, at most
 
 
 def exact_text(x: float, unit: str) -> str | None:
-    """Write a number as the shortest text with a unit that is read as the same bits; None beyond six digits."""
+    """Write a number as the shortest text with the same bits, None beyond six digits."""
     for digits in range(1, _DIGITS + 1):
         text = units.format(x, unit, digits)
         if units.parse(text, unit) == x:
@@ -41,21 +41,21 @@ def exact_text(x: float, unit: str) -> str | None:
 
 
 def control(name: str, given: Any, notify: Notify) -> Control | None:
-    """Make the control of an input; None for what can't be moved, such as an axis.
+    """Make the control of an input, or None if it cannot move, such as an axis.
 
     Parameters
     ----------
     name : str
-        A quantity, ``model``, ``hardware``, ``prices``, or a chart's own parameter.
+        A quantity, ``model``, ``hardware``, ``prices``, or a parameter of a chart.
     given : object
-        Where it starts; a tuple is the range of a slider, which starts in its middle.
+        Start value. A tuple is the range of a slider, which starts at its middle.
     notify : callable
-        Called when a person has moved it, with None, or with the error of what was typed.
+        Called after a user moved it, with None, or with the error of the typed text.
 
     Raises
     ------
     RoofslateError
-        If what is given is not a value or a range of the input.
+        If `given` is no value or range of the input.
     """
     if name in PRESETS:
         return _preset_menu(name, given, notify)
@@ -69,7 +69,7 @@ def control(name: str, given: Any, notify: Notify) -> Control | None:
         q = _parameter(name)
     if q.choices:
         if isinstance(given, tuple):
-            raise InputTypeError(f"{name} is one of {q.range_text}: it has no range, got {shown(given)}")
+            raise InputTypeError(f"{name} is one of {q.range_text}: expected one of them, got {shown(given)}")
         return Choice(name, label_of(q), q.choices, given, notify) if isinstance(given, str) else None
     if isinstance(given, (int, float, np.number, str, tuple)) or hasattr(given, "to_base_units"):
         return Number(q, given, notify)
@@ -81,12 +81,12 @@ def _preset_menu(name: str, given: Any, notify: Notify) -> Choice | None:
         return None
     start = find_preset(name, given)
     if start != PRESETS[name][start.name]:
-        raise PresetError(f"{name}: the catalog has another {start.name!r} than the one that was given")
+        raise PresetError(f"{name}: the catalog has a different {start.name!r}. Give it another name.")
     return Choice(name, style.words(name), list(PRESETS[name]), start.name, notify)
 
 
 def label_of(q: Quantity) -> str:
-    """Name of an input and the unit in which plain numbers are read."""
+    """Return the name of an input and the unit of its plain numbers."""
     name, counted = style.words(q.name), style.words(q.name, q.unit)
     if q.unit == "1" or counted == f"{name} ({name})":
         return name
@@ -117,7 +117,7 @@ def _parameter(name: str) -> Quantity:
 
 
 class Control(ABC):
-    """Control of an input: its name, its present value, and the box to show."""
+    """The control of an input: its name, its current value, and its widgets."""
 
     name: str
     value: Any
@@ -129,10 +129,10 @@ class Control(ABC):
 
     @abstractmethod
     def read(self, given: Any) -> Any:
-        """Read a value as the control holds it, or raise the error that names the mistake."""
+        """Convert a value to the control's form, or raise an error."""
 
     def put(self, value: Any) -> None:
-        """Take and show a value that was read, without a notice."""
+        """Set and show a converted value, without a notification."""
         self._quiet = True
         try:
             self.value = value
@@ -142,7 +142,7 @@ class Control(ABC):
 
     @abstractmethod
     def _show(self) -> None:
-        """Move the widgets to the present value."""
+        """Move the widgets to the current value."""
 
     def _moved(self, value: Any) -> None:
         if not self._quiet and value != self.value:
@@ -151,7 +151,7 @@ class Control(ABC):
 
 
 class Choice(Control):
-    """A drop-down of words: of presets, or of a choice."""
+    """A drop-down of words: presets, or a choice."""
 
     def __init__(self, name: str, label: str, words: Sequence[str], start: str, notify: Notify) -> None:
         import ipywidgets
@@ -176,7 +176,7 @@ class Choice(Control):
 
 
 class Switch(Control):
-    """A box to be checked."""
+    """A check box."""
 
     def __init__(self, name: str, start: bool, notify: Notify) -> None:
         import ipywidgets
@@ -199,23 +199,23 @@ class Switch(Control):
 
 @dataclass(frozen=True)
 class _Track:
-    """Range of a slider and its spacing, in base units."""
+    """The range of a slider and its spacing, in base units."""
 
     low: float
     high: float
-    spacing: str  # "log"; "linear" for a share and for signed numbers; "whole" for a few whole numbers, each a step
-    whole: bool  # whether only whole numbers count
+    spacing: str  # "log", "linear" for fractions and signed numbers, "whole" for a few integers, one per step
+    integral: bool  # True if only integers are valid
 
     @property
     def step(self) -> float:
-        """Distance between neighboring places of the slider, in decades if the spacing is logarithmic."""
+        """The step of the slider, in decades if the spacing is logarithmic."""
         if self.spacing == "log":
             return math.log10(self.high / self.low) / _STEPS
         return 1.0 if self.spacing == "whole" else (self.high - self.low) / _STEPS
 
     @property
     def middle(self) -> float:
-        """Start of a slider that is given as a range."""
+        """The start of a slider given as a range."""
         if self.spacing == "log":
             return math.sqrt(self.low) * math.sqrt(self.high)
         return (self.low + self.high) / 2
@@ -224,17 +224,17 @@ class _Track:
         """Clip a number to the range."""
         return min(max(x, self.low), self.high)
 
-    def place(self, x: float) -> int:
+    def step_of(self, x: float) -> int:
         """Count the steps up to a number."""
         x = self.clipped(x)
         return round((math.log10(x / self.low) if self.spacing == "log" else x - self.low) / self.step)
 
     def rounded(self, x: float, unit: str) -> float:
-        """Round a number to the digits that steps tell apart, so that its text is exact."""
+        """Round a number to the digits that steps resolve, so that its text is exact."""
         finest = 10**self.step - 1 if self.spacing == "log" else self.step / max(abs(self.low), abs(self.high))
         digits = max(3, 1 + math.ceil(-math.log10(finest)))
-        x = units.parse(units.format(float(round(x)) if self.whole else x, unit, digits), unit)
-        return self.clipped(float(round(x)) if self.whole else x)
+        x = units.parse(units.format(float(round(x)) if self.integral else x, unit, digits), unit)
+        return self.clipped(float(round(x)) if self.integral else x)
 
     def slider(self, x: float, tooltip: str) -> Any:
         """Make the widget, at a number."""
@@ -250,23 +250,29 @@ class _Track:
         return ipywidgets.FloatSlider(at, min=self.low, max=self.high, step=self.step, **look)
 
 
-def _track(q: Quantity, low: float, high: float, *, whole: bool) -> _Track:
-    """Choose the spacing between two ends that suits a quantity."""
+def _track(q: Quantity, low: float, high: float, *, integral: bool) -> _Track:
+    """Choose a spacing between two ends that suits a quantity."""
     if _is_share(q):
-        track = _Track(low, high, "linear", whole)
+        track = _Track(low, high, "linear", integral)
         return replace(track, low=low + track.step) if q.above_low and low == q.low else track
-    if whole and high - low <= _MOST_WHOLE:
-        return _Track(low, high, "whole", whole)
-    return _Track(low, high, "log" if low > 0 else "linear", whole)
+    if integral and high - low <= _MOST_WHOLE:
+        return _Track(low, high, "whole", integral)
+    return _Track(low, high, "log" if low > 0 else "linear", integral)
 
 
 def _is_share(q: Quantity) -> bool:
-    """Return True if a quantity is bounded on both sides; the core writes its largest number for no bound."""
+    """Return True if a quantity is bounded on both sides.
+
+    The core marks a missing bound by its largest number.
+    """
     return q.low > -_NO_END and q.high < _NO_END
 
 
-def _around(q: Quantity, x: float, *, whole: bool) -> tuple[float, float] | None:
-    """Find the ends of a slider that starts at a number: all valid values, or some decades; None at 0 and infinity."""
+def _around(q: Quantity, x: float, *, integral: bool) -> tuple[float, float] | None:
+    """Return the ends of a slider around a start value, or None at 0 and infinity.
+
+    They span all valid values, or some decades.
+    """
     if _is_share(q):
         return q.low, q.high
     if x == 0 or not math.isfinite(x):
@@ -274,33 +280,35 @@ def _around(q: Quantity, x: float, *, whole: bool) -> tuple[float, float] | None
     if x < 0:
         return max(2 * x, q.low), 0.0
     low, high = (units.parse(units.format(end, q.unit, 1), q.unit) for end in (x / _AROUND, x * _AROUND))
-    return max(low, q.low, 1.0 if whole else 0.0), min(high, q.high)
+    return max(low, q.low, 1.0 if integral else 0.0), min(high, q.high)
 
 
 def _range(q: Quantity, given: tuple[Any, ...]) -> tuple[float, float]:
     if len(given) != 2:
-        raise ValueRangeError(f"{q.name}: a range has two ends, (low, high); got {shown(given)}")
+        raise ValueRangeError(f"{q.name}: expected a range of two ends (low, high), got {shown(given)}")
     low, high = (number(end, q) for end in given)
     if not low < high < math.inf:
-        raise ValueRangeError(f"{q.name}: a range is (low, high) with low below a finite high; got {shown(given)}")
+        raise ValueRangeError(
+            f"{q.name}: expected a range (low, high) with low below a finite high, got {shown(given)}"
+        )
     return low, high
 
 
 class Number(Control):
-    """Slider, with a field for the number and its unit next to its name.
+    """A slider, with a field for the number and its unit next to its name.
 
     Parameters
     ----------
     q : Quantity
     given : float, str or tuple
-        Where it starts, or the two ends of the slider.
+        Start value, or the two ends of the slider.
     notify : callable
         As for `control`.
 
     Attributes
     ----------
     slider : ipywidgets.Widget or None
-        None at zero and at infinity, which give no range.
+        None at zero and infinity, which have no range.
     field : ipywidgets.Text
     """
 
@@ -312,11 +320,11 @@ class Number(Control):
         ranged = isinstance(given, tuple)
         known = _range(q, given) if ranged else (number(given, q),)
         self._integer = isinstance(given[0] if ranged else given, int)
-        # a plain number counts something where it is an integer and can't be a share
+        # A plain number is a count if it is an integer and cannot be a fraction.
         counts = q.unit in _COUNTED or (self._integer and q.unit == "1" and (q.low >= 1 or not q.theme))
-        whole = counts and all(x.is_integer() for x in known)
-        ends = known if ranged else _around(q, known[0], whole=whole)
-        self._track = _track(q, *ends, whole=whole) if ends else None
+        integral = counts and all(x.is_integer() for x in known)
+        ends = known if ranged else _around(q, known[0], integral=integral)
+        self._track = _track(q, *ends, integral=integral) if ends else None
         start = self._track.rounded(self._track.middle, q.unit) if ranged and self._track else known[0]
         self.value = self._typed_as_given(start)
         valid, narrow = f"{label_of(q)}: {q.range_text}", ipywidgets.Layout(flex="0 0 9.5em", width="9.5em", margin="0")
@@ -333,8 +341,8 @@ class Number(Control):
         return int(x) if self._integer and x.is_integer() else x
 
     def _slid(self, x: float) -> None:
-        # a slider that is shown moves its start to the nearest of its steps by itself
-        if self._track and self._track.place(x) != self._track.place(self.value):
+        # A displayed slider snaps its start to the nearest step.
+        if self._track and self._track.step_of(x) != self._track.step_of(self.value):
             self._moved(self._typed_as_given(self._track.rounded(x, self._q.unit)))
 
     def _typed(self, text: str) -> None:
@@ -345,7 +353,7 @@ class Number(Control):
         except RoofslateError as error:
             self._notify(error)
         else:
-            self.put(value)  # also where the same number was typed in other words
+            self.put(value)  # also if the text changed and the number did not
             self._notify(None)
 
     def read(self, given: Any) -> float:
@@ -356,7 +364,7 @@ class Number(Control):
 
     @property
     def text(self) -> str:
-        """Present value as a text."""
+        """The current value as a text."""
         return exact_text(self.value, self._q.unit) or f"≈ {units.format(self.value, self._q.unit)}"
 
     def _show(self) -> None:

@@ -1,4 +1,4 @@
-"""The explorer: a picture with a control for each input."""
+"""The explorer: a plot with a control for each input."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ChartPicture", "Explorer", "Picture", "Surface"]
 
-_DOTS_PER_INCH = 144  # of a picture that a browser shows at 96: sharp on fine screens too
+_DOTS_PER_INCH = 144  # of an image displayed at 96, for high-resolution screens
 _SHOWN_AT = 96
 _BINDING = "bottleneck"
 _SIZE = (6.4, 4.0)  # of a surface, in inches
@@ -47,7 +47,7 @@ _LONGEST = 88  # characters of a line of code
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Picture as shown: the figure, its markup and its code."""
+    """A drawn plot: the figure, its markup and its code."""
 
     figure: Figure | None
     markup: str
@@ -55,16 +55,16 @@ class _Drawn:
 
 
 class Picture(Protocol):
-    """Picture of an explorer, drawn anew for each move."""
+    """A plot of an explorer, redrawn after each change."""
 
     @property
-    def inputs(self) -> dict[str, Any]: ...  # start values when a call gives none
+    def inputs(self) -> dict[str, Any]: ...  # start values by default
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn: ...
 
 
 class ChartPicture:
-    """Picture of a chart of the lecture."""
+    """The plot of a chart of the lecture."""
 
     def __init__(self, chart: Chart) -> None:
         self._chart = chart
@@ -74,9 +74,7 @@ class ChartPicture:
     def inputs(self) -> dict[str, Any]:
         inputs = self._chart.inputs
         if not inputs:
-            raise MissingInput(
-                f"the chart {self._chart.name} has no single number to start from: give explore an input"
-            )
+            raise MissingInput(f"the chart {self._chart.name} has no scalar input. Give explore() an input.")
         return inputs
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
@@ -87,7 +85,7 @@ class ChartPicture:
 
 
 class Surface:
-    """Picture of one or several quantities: plots of those with axes, large words for the others."""
+    """The plots of one or several quantities with axes, with scalars as large text."""
 
     def __init__(self, outputs: str | list[str]) -> None:
         self._outputs = outputs
@@ -120,15 +118,15 @@ class Surface:
 
 
 class _Easel:
-    """Canvas and layout kept from picture to picture: measuring and placing words takes most of the time."""
+    """A canvas and layout shared by successive plots, as measuring text dominates their time."""
 
     def __init__(self) -> None:
-        self._canvas: Any = None  # its renderer has measured the words
+        self._canvas: Any = None  # its renderer keeps text measurements
         self._positions: list[Any] = []
         self._words: Any = None
 
     def figure(self, size: tuple[float, float], rows: int = 1) -> tuple[Figure, list[Axes]]:
-        """Make a figure in the house style, unknown to pyplot: the next one replaces it."""
+        """Make a figure in the house style, outside pyplot, replaced by the next one."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
@@ -140,7 +138,7 @@ class _Easel:
             return figure, [figure.add_subplot(rows, 1, k + 1) for k in range(rows)]
 
     def image(self, figure: Figure, alt: str) -> str:
-        """Draw the last figure as an image, and give it a new canvas."""
+        """Render the last figure as an image, and give it a new canvas."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         file = io.BytesIO()
@@ -156,7 +154,7 @@ class _Easel:
 
     @contextlib.contextmanager
     def _layout_kept(self, figure: Figure) -> Iterator[None]:
-        """Draw inside of the block; the axes keep their positions if the words around them keep their lengths."""
+        """Draw inside the block, reusing axes positions if text lengths are unchanged."""
         engine = figure.get_layout_engine()
         if len(figure.axes) == len(self._positions):
             figure.set_layout_engine("none")
@@ -172,7 +170,7 @@ class _Easel:
 
 
 def _words_around(figure: Figure) -> Any:
-    """Lengths of the words around axes."""
+    """Return the lengths of the texts around axes."""
     lengths: list[Any] = []
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis) if ax.axison else ():
@@ -183,7 +181,7 @@ def _words_around(figure: Figure) -> Any:
 
 
 def _large(numbers: Sequence[tuple[str, Any]]) -> str:
-    """Numbers as large words, each above its name."""
+    """Format numbers as large text, each above its name."""
     blocks = []
     for name, x in numbers:
         q = lookup(name)
@@ -196,7 +194,7 @@ def _large(numbers: Sequence[tuple[str, Any]]) -> str:
 
 
 def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
-    """Write a call in Python, on one line or with an argument a line."""
+    """Write a call in Python, on one line or with one argument per line."""
     arguments = [f"{name}={_written(name, x)}" for name, x in inputs.items()]
     line = f"{head}{', '.join(arguments)}{tail}"
     if len(line) <= _LONGEST:
@@ -207,10 +205,12 @@ def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
 
 
 def _written(name: str, x: Any) -> str:
-    """Write an input as Python code with the same bits, as a text with a unit if that is exact."""
+    """Write an input as Python code with the same bits, as a text with a unit if exact."""
     if isinstance(x, Preset):
         if all(x != catalog.get(x.name) for catalog in PRESETS.values()):
-            raise PresetError(f"{name}: no catalog has the preset {x.name!r} that was given, so no code can name it")
+            raise PresetError(
+                f"{name}: the preset {x.name!r} is in no catalog, so code cannot name it. Add it to the catalog."
+            )
         x = x.name
     if isinstance(x, str):
         return json.dumps(x, ensure_ascii=False)
@@ -228,7 +228,7 @@ def _written(name: str, x: Any) -> str:
             return f"rs.{word}({_written('', x.start)}, {_written('', x.stop)}, {x.num}{unit})"
     if isinstance(x, np.ndarray) and x.ndim == 1:
         return _written_array(x)
-    raise InputTypeError(f"{name}: explore takes a number, a text, a range, a list or an array, got {shown(x)}")
+    raise InputTypeError(f"{name}: expected a number, a text, a range, a list or an array, got {shown(x)}")
 
 
 def _written_number(name: str, x: Any) -> str:
@@ -248,22 +248,22 @@ def _written_array(x: np.ndarray[Any, Any]) -> str:
 
 
 class Explorer:
-    """Picture with controls of its inputs; made by `explore`.
+    """A plot with controls for its inputs, made by `explore`.
 
     Attributes
     ----------
     widget : ipywidgets.Widget
-        Controls, picture, a line for mistakes, and the code of the picture.
+        Controls, plot, an error line, and the code of the plot.
     controls : dict
-        By input: its control, of which ``slider``, ``field``, ``menu`` or ``check`` are the widgets.
+        By input: its control. Its widgets are ``slider``, ``field``, ``menu`` or ``check``.
     """
 
     def __init__(self, picture: Picture, inputs: Mapping[str, Any]) -> None:
         import ipywidgets
 
         self._picture = picture
-        self._lock = Lock()  # a front end moves controls in a thread of its own
-        self._context = contextvars.copy_context()  # definitions that were local to the call stay known
+        self._lock = Lock()  # front ends move controls in their own threads
+        self._context = contextvars.copy_context()  # keeps the caller's local definitions
         controls = {name: control(name, start, self._changed) for name, start in inputs.items()}
         self.controls = {name: one for name, one in controls.items() if one is not None}
         self._inputs = {name: self.controls[name].value if name in self.controls else x for name, x in inputs.items()}
@@ -289,12 +289,12 @@ class Explorer:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The inputs of the picture: numbers in base units, names, axes as they were given."""
+        """The inputs of the plot: numbers in base units, names, axes as given."""
         return dict(self._shown)
 
     @property
     def figure(self) -> Figure | None:
-        """The picture that is shown; None where numbers are."""
+        """The displayed figure, None for scalars."""
         return self._drawn.figure
 
     @overload
@@ -302,17 +302,17 @@ class Explorer:
     @overload
     def set(self, **inputs: Any) -> None: ...
     def set(self, **inputs: Any) -> None:
-        """Move controls: draw once with all of them.
+        """Move controls, and draw once with all of them.
 
         Parameters
         ----------
         **inputs
-            Inputs that have a control, as `explore` takes them.
+            Inputs with a control, as for `explore`.
 
         Raises
         ------
         RoofslateError
-            If a value is not valid, or no picture can be drawn with them; nothing is moved then.
+            If a value is invalid, or the plot cannot be drawn with it. Then no control moves.
         """
         with self._lock:
             read = {}
@@ -327,16 +327,16 @@ class Explorer:
                 self.controls[name].put(value)
 
     def reset(self) -> None:
-        """Move all controls back to where they started."""
+        """Move all controls back to their start values."""
         self.set(**{name: self._start[name] for name in self.controls})
 
     def to_code(self) -> str:
-        """The call that gives the present picture, to be run after ``import roofslate as rs``.
+        """Return the call that draws the current plot, after ``import roofslate as rs``.
 
         Returns
         -------
         str
-            Numbers in it are read as the very same ones that are drawn.
+            Its numbers are parsed to the same bits as drawn.
         """
         return self._drawn.code
 
@@ -347,7 +347,7 @@ class Explorer:
         return {**self.widget._repr_mimebundle_(**options), "text/plain": repr(self)}
 
     def _changed(self, mistake: RoofslateError | None) -> None:
-        """Follow a moved control. While this draws, a front end keeps only the last of later moves."""
+        """Handle a moved control. During a draw, a front end queues only the latest move."""
         with self._lock:
             if mistake is None:
                 self._inputs = {**self._inputs, **{name: one.value for name, one in self.controls.items()}}
@@ -371,7 +371,7 @@ class Explorer:
 def _code_field(code: str) -> str:
     rows = code.count("\n") + 1
     return (
-        f'<textarea readonly rows="{rows}" aria-label="Code of this picture" title="Code of this picture" '
+        f'<textarea readonly rows="{rows}" aria-label="Code of this plot" title="Code of this plot" '
         'spellcheck="false" onclick="this.select()" style="width:100%;box-sizing:border-box;resize:vertical;'
         "white-space:pre;font-family:var(--jp-code-font-family, monospace);"
         "font-size:var(--jp-code-font-size, 13px);line-height:1.4;"

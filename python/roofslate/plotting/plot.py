@@ -1,4 +1,4 @@
-"""Pictures of any evaluated result: lines, heat maps with contours, regions of what binds."""
+"""Plots of any evaluated result: lines, heat maps with contours, regions by bottleneck."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-_FEW = 8  # so many values of an axis become lines of their own
+_FEW = 8  # an axis of at most so many values becomes lines
 _BINDING = "bottleneck"
 _FITS = ("memory_fits", "training_memory_fits")
 _SIZE = (6.4, 4.0)
@@ -37,19 +37,19 @@ def plot(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw an evaluated result: a line for one axis; for two, lines or a heat map with contours; a fan of draws.
+    """Draw an evaluated result as lines, bars, a heat map with contours, or a fan of draws.
 
-    Axes of presets and short axes become lines. Ticks are scaled (``200k``, ``20 ms``); axes whose values grow by a
-    factor are logarithmic. Several variables of one unit become lines of one picture. Of a Dataset that also holds
-    `bottleneck` the regions are outlined; alone it is drawn as regions. Where `memory_fits` of a Dataset is no, the
-    picture is hatched. A result of `sample` becomes a fan along its other axis, a median with bands that hold half and
-    nine tenths of the draws, or without one a histogram with marks at 5, 50 and 95 %.
+    One axis makes a line, two make lines or a heat map. Axes of presets and short axes become lines. Ticks are scaled
+    (``200k``, ``20 ms``), and geometric axes are logarithmic. Several variables of one unit become lines of one plot.
+    If a Dataset contains `bottleneck`, its regions are outlined, or filled if it is the only variable. Points whose
+    `memory_fits` is no are hatched. A result of `sample` becomes a fan along its other axis: the median, with bands of
+    half and of nine tenths of the draws. Without another axis it becomes a histogram, marked at 5, 50 and 95%.
 
     Parameters
     ----------
     result : xarray.DataArray or xarray.Dataset
-        From `evaluate` or `sample`; of a Dataset one variable, or several of one unit, and if wanted `bottleneck` and
-        `memory_fits`.
+        From `evaluate` or `sample`. From a Dataset: one variable, or several of one unit, optionally with `bottleneck`
+        and `memory_fits`.
     x : str, optional
         The horizontal axis.
     y : str, optional
@@ -57,7 +57,7 @@ def plot(
     hue : str, optional
         The axis whose values become lines.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own otherwise.
+        Axes to draw on. By default a new figure.
 
     Returns
     -------
@@ -66,13 +66,13 @@ def plot(
     Raises
     ------
     AxisError
-        If the result has no axis or more than two; the message says what to select.
+        If the result has no axis or more than two. The message says which ones to select.
     UnknownName
-        If `x`, `y` or `hue` is no axis of the result, and for variables of several units.
+        If `x`, `y` or `hue` is no axis of the result, or if units differ.
     InputTypeError
         If the result is no xarray object.
     """
-    result, fits = _apart(result)
+    result, fits = _without_fits(result)
     surface, binding, band = _chosen(result)
     lone = [dim for dim in surface.dims if surface.sizes[dim] == 1 and dim not in (x, y, hue)]
     surface = surface.squeeze(lone)
@@ -81,7 +81,7 @@ def plot(
         if role is not None and role not in dims:
             raise unknown(f"axis of {surface.name}", role, dims)
     if len({role for role in (x, y, hue) if role}) < sum(role is not None for role in (x, y, hue)) or (y and hue):
-        raise AxisError("x, y and hue must name different axes, and a picture has either y or hue")
+        raise AxisError("x, y and hue must name different axes. Give either y or hue.")
     if SAMPLE in dims:
         ax = _of_draws(surface, [dim for dim in dims if dim != SAMPLE], ax)
         style.corner(ax, _basis(surface))
@@ -110,13 +110,13 @@ def plot(
 
 
 def _basis(surface: xr.DataArray) -> str:
-    """Bound or estimate, where constants of a real machine matter to what is drawn."""
+    """Return "lower bound" or "estimate", if constants of a real machine matter."""
     known, name = current(), str(surface.name)
     return style.basis_of(surface.attrs, known.entries[name].unit) if carries_constants(name, known) else ""
 
 
-def _apart(result: Any) -> tuple[Any, xr.DataArray | None]:
-    """What is drawn, and whether it fits into memory where a dataset says so beside others."""
+def _without_fits(result: Any) -> tuple[Any, xr.DataArray | None]:
+    """Split `memory_fits` from the variables to draw."""
     names = [name for name in _FITS if name in getattr(result, "data_vars", ())]
     if not names or len(result.data_vars) == 1:
         return result, None
@@ -124,15 +124,17 @@ def _apart(result: Any) -> tuple[Any, xr.DataArray | None]:
 
 
 def _hatch(ax: Axes, fits: xr.DataArray, surface: xr.DataArray, across: str, other: str | None) -> None:
-    """Hatch where memory has no room."""
+    """Hatch points that do not fit in memory."""
     import numpy as np
 
     x = _points(surface, across)
     if set(fits.dims) <= {across}:
         unfit = np.broadcast_to(fits.to_numpy() == 0, x.shape)
         if unfit.any():
-            whole = ax.get_xaxis_transform()
-            ax.fill_between(x, 0, 1, where=unfit, step="mid", transform=whole, label="does not fit", **style.UNFIT)
+            full_height = ax.get_xaxis_transform()
+            ax.fill_between(
+                x, 0, 1, where=unfit, step="mid", transform=full_height, label="does not fit", **style.UNFIT
+            )
     elif other is not None and not ax.get_lines():
         up = _points(surface, other)
         unfit = np.asarray(fits.broadcast_like(surface).transpose(other, across) == 0)
@@ -143,14 +145,14 @@ def _hatch(ax: Axes, fits: xr.DataArray, surface: xr.DataArray, across: str, oth
 
 
 def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.DataArray]]:
-    """The variable to draw, the binding terms to outline, on the same axes, and the ends of its band."""
+    """Return the variable to draw, the bottlenecks to outline, and the ends of its band."""
     import xarray as xr
 
     if isinstance(result, xr.DataArray):
         return result if result.name is not None else result.rename("value"), None, []
     if not isinstance(result, xr.Dataset):
         kind = type(result).__name__
-        raise InputTypeError(f"plot draws an xarray.DataArray or xarray.Dataset from rs.evaluate, got {kind}")
+        raise InputTypeError(f"plot() expects an xarray.DataArray or xarray.Dataset from rs.evaluate, got {kind}")
     names = [str(name) for name in result.data_vars]
     if names == [_BINDING]:
         return result[_BINDING], None, []
@@ -167,18 +169,18 @@ def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.Dat
 
 def _too_many(surface: xr.DataArray, dims: list[str]) -> str:
     if not dims:
-        return f"{surface.name} is a single number: there is nothing to draw"
+        return f"{surface.name} is a single number. Give a list of values for an input."
     last = dims[-1]
     return (
-        f"{surface.name} has {len(dims)} axes ({', '.join(dims)}) and plot draws two: "
-        f"select along the others, for example result.isel({last}=0)"
+        f"{surface.name} has {len(dims)} axes ({', '.join(dims)}), plot() draws at most two. "
+        f"Select along the others, for example result.isel({last}=0)."
     )
 
 
 def _roles(
     surface: xr.DataArray, dims: list[str], x: str | None, y: str | None, hue: str | None
 ) -> tuple[str, str, bool]:
-    """The horizontal axis, the other one, and whether that becomes lines."""
+    """Assign the horizontal and the other axis, and return whether that becomes lines."""
     if hue is None and y is None:
         names = [dim for dim in dims if _is_named(surface, dim)]
         few = [dim for dim in dims if surface.sizes[dim] <= _FEW]
@@ -194,16 +196,14 @@ _BARS = 60
 
 
 def _of_draws(surface: xr.DataArray, dims: list[str], ax: Axes | None) -> Axes:
-    """A fan along the axis beside the draws, or where there is none a histogram."""
+    """Draw a fan along the axis other than the draws, or a histogram without one."""
     if len(dims) > 1:
         raise AxisError(
-            f"{surface.name} has {len(dims)} axes ({', '.join(dims)}) beside the draws, and a fan one: "
-            f"select along the others, for example result.isel({dims[-1]}=0)"
+            f"{surface.name} has {len(dims)} axes ({', '.join(dims)}) in addition to the draws, a fan has one. "
+            f"Select along the others, for example result.isel({dims[-1]}=0)."
         )
     if _words_of(surface):
-        raise InputTypeError(
-            f"{surface.name} is a choice, which has no quantiles: rs.count tells how often each is taken"
-        )
+        raise InputTypeError(f"{surface.name} is a choice and has no quantiles. Count its values by rs.count().")
     with style.drawing(ax, _SIZE) as ax:
         if dims:
             _fan(ax, surface, dims[0])
@@ -218,8 +218,8 @@ def _fan(ax: Axes, surface: xr.DataArray, dim: str) -> None:
     points = range(surface.sizes[dim]) if named else _points(surface, dim)
     outer_low, low, middle, high, outer_high = lines.transpose("quantile", dim).to_numpy()
     color = style.PALETTE[0]
-    ax.fill_between(points, outer_low, outer_high, color=color, alpha=0.18, linewidth=0, label="5 to 95 %")
-    ax.fill_between(points, low, high, color=color, alpha=0.32, linewidth=0, label="25 to 75 %")
+    ax.fill_between(points, outer_low, outer_high, color=color, alpha=0.18, linewidth=0, label="5 to 95%")
+    ax.fill_between(points, low, high, color=color, alpha=0.32, linewidth=0, label="25 to 75%")
     ax.plot(points, middle, color=color, linewidth=2, label="median")
     _value_axis(ax, lines)
     if named:
@@ -235,8 +235,8 @@ def _histogram(ax: Axes, surface: xr.DataArray) -> None:
     values = surface.to_numpy()
     values = values[np.isfinite(values)]
     if not values.size:
-        raise AxisError(f"{surface.name} is infinite or undefined for all draws: there is nothing to draw")
-    marks = dict(zip(("5 %", "50 %", "95 %"), np.quantile(values, (0.05, 0.5, 0.95)).tolist(), strict=True))
+        raise AxisError(f"{surface.name} is infinite or undefined for all draws. Check the ranges of the inputs.")
+    marks = dict(zip(("5%", "50%", "95%"), np.quantile(values, (0.05, 0.5, 0.95)).tolist(), strict=True))
     log = _spread(values)
     low, high = values.min(), values.max()
     if log:
@@ -246,7 +246,7 @@ def _histogram(ax: Axes, surface: xr.DataArray) -> None:
     ax.stairs(shares, edges, fill=True, color=style.PALETTE[0], alpha=0.5, label=str(surface.name))
     unit = _unit(surface)
     for name, at in marks.items():
-        ax.axvline(at, color=style.INK, linewidth=1.1, linestyle="-" if name == "50 %" else "--", label=name)
+        ax.axvline(at, color=style.INK, linewidth=1.1, linestyle="-" if name == "50%" else "--", label=name)
         text = f"{name}\n{_text(at, unit)}"
         ax.text(at, 1.01, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=9)
     ax.set_xlabel(style.words(str(surface.name), unit))
@@ -267,14 +267,14 @@ def _points(surface: xr.DataArray, dim: str) -> npt.NDArray[Any]:
 
 
 def _unit(array: xr.DataArray, dim: str | None = None) -> str:
-    """Unit of an array or of one of its axes, as it is written there."""
+    """Return the unit of an array or of one of its axes, as written in its attributes."""
     if dim is not None:
         return str(array.coords[dim].attrs.get("units", "1")) if dim in array.coords else "1"
     return str(array.attrs.get("units", "1"))
 
 
 def _grows_by_factors(points: npt.NDArray[Any]) -> bool:
-    """Whether the points of an axis are nearer to a constant ratio than to a constant step."""
+    """Return True if points are closer to a constant ratio than to a constant step."""
     import numpy as np
 
     if points.size < 3 or points.min() <= 0 or points.max() < 8 * points.min():
@@ -285,7 +285,7 @@ def _grows_by_factors(points: npt.NDArray[Any]) -> bool:
 
 
 def _spread(values: npt.NDArray[Any]) -> bool:
-    """Whether values want a logarithmic scale."""
+    """Return True if values need a logarithmic scale."""
     import numpy as np
 
     finite = values[np.isfinite(values)]
@@ -293,7 +293,7 @@ def _spread(values: npt.NDArray[Any]) -> bool:
 
 
 def _edges(points: npt.NDArray[Any], *, log: bool) -> npt.NDArray[Any]:
-    """Borders of the cells around points."""
+    """Return the edges of the intervals around points."""
     import numpy as np
 
     at = np.log(points) if log else points.astype(float)
@@ -303,7 +303,7 @@ def _edges(points: npt.NDArray[Any], *, log: bool) -> npt.NDArray[Any]:
 
 
 def _words_of(surface: xr.DataArray) -> list[str]:
-    """Words of a choice; none for numbers."""
+    """Return the words of a choice, none for numbers."""
     return [style.words(word) for word in str(surface.attrs.get("flag_meanings", "")).split()]
 
 
@@ -335,13 +335,13 @@ def _one_axis(
 
 
 def _bars(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | None) -> None:
-    """Named values side by side; a bar for each number, a word for each choice."""
+    """Draw named values side by side: a bar per number, a word per choice."""
     import numpy as np
 
     names = [str(name) for name in _points(surface, dim)]
     values, unit = surface.to_numpy(), _unit(surface)
     words = _words_of(surface)
-    place = range(len(names))
+    rows = range(len(names))
     if words:
         said = [words[int(value)] for value in values]
         ax.xaxis.set_visible(False)
@@ -350,14 +350,14 @@ def _bars(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | Non
     else:
         said = [_text(value, unit) for value in values]
         ax.set_xlabel(style.words(str(surface.name), unit))
-        values = np.where(np.isfinite(values), values, 0.0)  # the text alone tells of others
-        ax.barh(place, values, height=0.6, color=style.PALETTE[0], label=str(surface.name))
+        values = np.where(np.isfinite(values), values, 0.0)  # infinite values have only a text
+        ax.barh(rows, values, height=0.6, color=style.PALETTE[0], label=str(surface.name))
     if binding is not None:
         terms = _words_of(binding)
         said = [f"{text}, {terms[int(code)]}" for text, code in zip(said, binding.to_numpy(), strict=True)]
-    for y, value, text in zip(place, values, said, strict=True):
+    for y, value, text in zip(rows, values, said, strict=True):
         ax.annotate(text, (value, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9)
-    ax.set_yticks(list(place), names)
+    ax.set_yticks(list(rows), names)
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     ax.margins(x=0.35)
@@ -367,16 +367,16 @@ def _bars(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | Non
 
 
 def _spans(ax: Axes, binding: xr.DataArray, points: npt.NDArray[Any]) -> None:
-    """Shade the stretches of an axis in which the same term binds, and name them."""
+    """Shade the intervals of an axis with one bottleneck, and label them."""
     import numpy as np
 
     codes, words = binding.to_numpy(), _words_of(binding)
     edges = _edges(points, log=ax.get_xscale() == "log").clip(points[0], points[-1])
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
     for first, last in zip(starts, [*starts[1:], codes.size], strict=True):
-        code, left, right = int(codes[first]), edges[first], edges[last]
-        ax.axvspan(left, right, color=_REGIONS[code % len(_REGIONS)], zorder=0, linewidth=0, label=words[code])
-        middle = np.sqrt(left * right) if ax.get_xscale() == "log" else (left + right) / 2
+        code, start, end = int(codes[first]), edges[first], edges[last]
+        ax.axvspan(start, end, color=_REGIONS[code % len(_REGIONS)], zorder=0, linewidth=0, label=words[code])
+        middle = np.sqrt(start * end) if ax.get_xscale() == "log" else (start + end) / 2
         across = ax.get_xaxis_transform()
         ax.text(middle, 0.97, words[code], transform=across, ha="center", va="top", fontsize=9, color=style.NOTE)
 
@@ -401,7 +401,7 @@ def _value_axis(ax: Axes, surface: xr.DataArray) -> None:
 
 
 def _lines(ax: Axes, surface: xr.DataArray, across: str, hue: str) -> None:
-    """Draw a line for each value of an axis, named at its end."""
+    """Draw a line for each value of an axis, labeled at its end."""
     import numpy as np
 
     values = surface.transpose(hue, across).to_numpy()
@@ -436,7 +436,7 @@ def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.Data
 
     for dim in (across, up):
         if _is_named(surface, dim):
-            raise AxisError(f"{dim} holds names: give it as hue, or select one of them")
+            raise AxisError(f"{dim} has names, not numbers. Give it as hue, or select one.")
     surface = surface.transpose(up, across)
     x, y = _points(surface, across), _points(surface, up)
     _across(ax, surface, across, x)
@@ -468,7 +468,7 @@ def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.Data
 
 
 def _regions(ax: Axes, binding: xr.DataArray, x: npt.NDArray[Any], y: npt.NDArray[Any], *, fill: bool) -> None:
-    """Fill or outline where each term binds, and name it there."""
+    """Fill or outline the region of each bottleneck, and label it."""
     import numpy as np
 
     codes, words = binding.to_numpy(), _words_of(binding)

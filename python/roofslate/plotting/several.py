@@ -1,4 +1,4 @@
-"""Several quantities of one unit as lines of one picture."""
+"""Several quantities of one unit as lines of one plot."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["QUANTITY", "together"]
 
-QUANTITY = "quantity"  # the axis whose values are names of outputs
+QUANTITY = "quantity"  # axis of output names
 
 
 def together(result: xr.Dataset, names: Sequence[str]) -> xr.DataArray:
-    """Stack variables of one unit along an axis of their names.
+    """Stack variables of one unit along an axis with their names.
 
     Raises
     ------
@@ -32,9 +32,7 @@ def together(result: xr.Dataset, names: Sequence[str]) -> xr.DataArray:
     choices = [name for name in names if "flag_meanings" in result[name].attrs]
     if len(units) != 1 or choices:
         written = ", ".join(f"{name} ({result[name].attrs.get('units', '1')})" for name in names) or "none"
-        raise UnknownName(
-            f"plot draws one variable, or several numbers of one unit; the dataset holds {written}: take one of them"
-        )
+        raise UnknownName(f"plot() expects one variable, or several numbers of one unit, got {written}. Select one.")
     axis: Any = pd.Index([style.words(name) for name in names], name=QUANTITY)
     parts = xr.broadcast(*(result[name] for name in names))
     surface = xr.concat([part.rename(None) for part in parts], axis, combine_attrs="drop_conflicts")

@@ -1,1 +1,1 @@
-"""Price lists read backwards: relations, verdicts, result."""
+"""Inference from price lists: relations, verdicts, result."""

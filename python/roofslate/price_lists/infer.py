@@ -1,4 +1,4 @@
-"""`infer`: what a price list reveals of the model, the batch and the memory behind it."""
+"""`infer`: the model, the batch and the memory behind a price list."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ __all__ = ["infer"]
 
 _LECTURE = "R. Pope, lecture with D. Patel, 2026-04-29"
 
-# What is assumed unless it is given: value or range, and where it comes from; by the preset that would supply it.
+# Values or ranges assumed by default, with sources, by the preset that would supply them.
 _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
     "model": {
         "active_parameters": (100e9, f"{_LECTURE}, chapter 6: the model behind the prices"),
         "total_parameters": (800e9, f"{_LECTURE}, chapter 1: 8 times the active parameters"),
         "bytes_per_weight": (1.0, f"{_LECTURE}: the board adds weights to bytes"),
-        "weight_format": ("fp8", "goes with a byte a weight"),
+        "weight_format": ("fp8", "follows from one byte per weight"),
     },
     "hardware": {
-        "peak_flops": ("4.8 PFLOP/s", f"{_LECTURE}, chapter 1: the arithmetic that makes a balance of 300"),
+        "peak_flops": ("4.8 PFLOP/s", f"{_LECTURE}, chapter 1: peak compute for a balance of 300"),
         "hbm_bandwidth": ("8 TB/s", "the board's B200"),
         "hbm_capacity": ("192 GB", "the board's B200"),
     },
@@ -51,12 +51,12 @@ _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
         "bandwidth_efficiency": (1.0, "the lecture's ideal machine"),
         "relative_markup": (
             (2 / 3, 1.5),
-            "answers and kept tokens earn at most half as much again as prompts, or less",
+            "markups of output and held tokens are within a factor 1.5 of prompts",
         ),
-        "threshold_alignment": ((0.8, 1.25), f"{_LECTURE}, chapter 6: the step is maybe not exactly at the kink"),
-        "traffic_exponent": ((0.0, 2.0), "contexts spread evenly, or rarer by up to the square of their length"),
+        "threshold_alignment": ((0.8, 1.25), f"{_LECTURE}, chapter 6: the step may be off the kink"),
+        "traffic_exponent": ((0.0, 2.0), "context frequency is constant, or falls by up to the square of the length"),
         "shortest_context": (1e3, "a short prompt"),
-        "longest_context": (1e6, "windows of a million tokens are on sale since 2024"),
+        "longest_context": (1e6, "windows of a million tokens are available since 2024"),
         "weight_fetch_ratio": ((0.0, math.inf), "any batch; the lecture's reading neglects the weights"),
     },
 }
@@ -74,10 +74,10 @@ _MACHINE = (
     "chip_price",
 )
 
-_OPTIONAL = ("total_parameters",)  # for numbers of sequences alone
+_OPTIONAL = ("total_parameters",)  # only for results in sequences
 _TOLD = (*_MACHINE, "weight_format", "peak_flops_bf16", "peak_flops_fp8", "peak_flops_fp4", "peak_flops_int8")
-_TELLS = {"bytes_per_weight": "weight_format"}  # the second gives the first
-_STATED = ("balance_context", "balance_tokens", "batch_interval")  # what a model preset states for its own machine
+_TELLS = {"bytes_per_weight": "weight_format"}  # the second implies the first
+_STATED = ("balance_context", "balance_tokens", "batch_interval")  # stated by a model preset for its own machine
 _SOUGHT = ("kv_bytes_per_token", "balance_context", "batch_size", "context_length", "output_input_ratio")
 
 
@@ -90,32 +90,33 @@ def infer(
     tiers: Iterable[str | Preset] | str | None = None,
     **inputs: Any,
 ) -> Inference:
-    """What a price list reveals of the model, the batch and the memory behind it, as intervals in base units.
+    """Infer the model, the batch and the memory behind a price list, as intervals.
 
     Parameters
     ----------
     prices : str, Preset, dict or pandas.Series
         A preset of `rs.api_prices`, its name, or prices by name: ``input``, ``output``, ``cache_read``,
         ``cache_write_5m``, ``cache_write_1h``, ``cache_storage``, ``long_context_threshold``, ``long_input``,
-        ``long_output``, ``long_cache_read``, or the names of the quantities. Texts carry units (``"$5/Mtok"``); numbers
-        are dollars a token.
+        ``long_output``, ``long_cache_read``, or quantity names. Texts carry units (``"$5/Mtok"``). Numbers are in
+        dollars per token.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     rounding : float
-        Share by which a listed price may be off the price that it rounds.
+        Largest relative rounding error of a list price.
     tiers : str, Preset or list of them, optional
-        Names in `rs.storage`: the tiers of memory in which a token may have been kept; by default all that
-        supply a capacity, a bandwidth and a price.
+        Names in `rs.storage`: the memory tiers to consider for held tokens. By default all that supply a capacity, a
+        bandwidth and a price.
     **inputs
-        What is known of the model and the machine: a number, a text with a unit, or a range ``(low, high)``, and
-        ``model=``, ``hardware=``, ``prices=``; ``as_of=``, a day whose list and price of a chip count. What is not
-        given is assumed, and listed in the result with its source.
+        Known properties of the model and the machine: a number, a text with a unit, or a range ``(low, high)``, and
+        ``model=``, ``hardware=``, ``prices=``. ``as_of=`` selects the day of the price list and the chip price. Inputs
+        that are not given are assumed, and listed in the result with their sources.
 
     Returns
     -------
     Inference
-        Its `verdicts`, `relations`, `tiers`, `architectures`, `contradictions` and `assumptions` are tables. Each
-        verdict is an interval that holds the truth if the assumptions do, a contradiction, or not determined.
+        Its `verdicts`, `relations`, `tiers`, `architectures`, `contradictions` and `assumptions` are tables. A verdict
+        is an interval (which holds the true value if the assumptions do), a contradiction, or not determined. In base
+        units.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def infer(
     inputs = with_scenario(scenario, inputs, day_acts=listed)
     tariff = read_tariff(prices, inputs.pop(DAY, None))
     if isinstance(rounding, bool) or not isinstance(rounding, (int, float)) or not 0 <= rounding < 0.5:
-        raise ValueRangeError(f"rounding must be a share from 0 to below 0.5, got {shown(rounding)}")
+        raise ValueRangeError(f"rounding must be a fraction from 0 to below 0.5, got {shown(rounding)}")
     devices = _devices(tiers)
     intervals, assumptions = _read_scenario(tariff, inputs)
     return conclude(Findings.start(tariff, float(rounding), intervals, assumptions), devices)
@@ -146,57 +147,59 @@ def _devices(tiers: Any) -> dict[str, Preset]:
         return {name: tier for name, tier in storage.items() if tier.values.keys() >= _DEVICE}
     listed = [tiers] if isinstance(tiers, (str, Preset)) else list(tiers)
     if not listed:
-        raise AxisError("tiers: an empty list; give one or more names of rs.storage, such as 'HBM'")
+        raise AxisError("tiers: expected names of rs.storage, got an empty list. Give at least one, such as 'HBM'.")
     devices = {}
     for one in listed:
         if not isinstance(one, (str, Preset)) or (isinstance(one, Preset) and one.kind != "storage"):
             raise InputTypeError(f"tiers: expected names of rs.storage, got {shown(one)}")
         preset = storage[one] if isinstance(one, str) else one
         if lacking := sorted(_DEVICE - preset.values.keys()):
-            raise PresetError(f"tiers: {preset.name!r} has no {lacking[0]}; a tier needs {', '.join(sorted(_DEVICE))}")
+            raise PresetError(f"tiers: {preset.name!r} has no {lacking[0]}, expected {', '.join(sorted(_DEVICE))}")
         devices[preset.name] = preset
     return devices
 
 
 def _read_scenario(tariff: Tariff, inputs: Mapping[str, Any]) -> tuple[dict[str, Interval], list[Assumption]]:
-    """What is given and what is assumed beside it, as intervals; and all of it in words."""
+    """Read the given inputs, add the assumed ones as intervals, and describe both."""
     for name in inputs:
         if name in _SOUGHT or name in tariff.values:
-            role = "a price of the list" if name in tariff.values else "asked of the prices"
-            raise InputTypeError(f"{name} is {role}, so it can't be given: got {shown(inputs[name])}")
+            role = "a price of the list" if name in tariff.values else "inferred from the prices"
+            raise InputTypeError(f"{name} is {role}, got {shown(inputs[name])}. Leave it out.")
     grid = read_grid({name: list(_two(name, x)) if isinstance(x, tuple) else x for name, x in inputs.items()})
     for name, i in grid.inputs.items():
         if i.dims and not isinstance(inputs.get(name), tuple):
-            raise AxisError(f"rs.infer reads one list in one scenario, but {i.origin or name} is an axis: ask for each")
+            raise AxisError(
+                f"rs.infer reads one list in one scenario, but {i.origin or name} is an axis. Call it for each value."
+            )
     if "overlap" in grid.inputs and float(grid.inputs["overlap"].values) != 0:
-        raise ValueRangeError("overlap: prices are read with memory beside compute, overlap='board'")
+        raise ValueRangeError("overlap: prices imply overlap='board'. Leave it out.")
     completed, assumptions = _completed(grid, inputs)
     scenario = {name: x for name in (*_MACHINE, *_ASSUMED[""]) if (x := _resolved(name, completed)) is not None}
     if "long_context_threshold" in tariff.values:
         threshold, longest = tariff.values["long_context_threshold"], scenario["longest_context"]
         if threshold >= longest.high:
             raise ValueRangeError(
-                f"long_context_threshold must be below longest_context, got {threshold:g} and {longest.high:g}: "
-                "reversed?"
+                f"long_context_threshold must be below longest_context, got {threshold:g} and {longest.high:g}. "
+                "Swap them?"
             )
         if threshold <= scenario["shortest_context"].low:
             raise ValueRangeError(
                 f"long_context_threshold must be above shortest_context, got {threshold:g} and "
-                f"{scenario['shortest_context'].low:g}: reversed?"
+                f"{scenario['shortest_context'].low:g}. Swap them?"
             )
     return scenario, assumptions
 
 
 def _two(name: str, given: tuple[Any, ...]) -> tuple[Any, Any]:
     if len(given) != 2:
-        raise InputTypeError(f"{name}: a range is a tuple of two, got {shown(given)}")
+        raise InputTypeError(f"{name}: expected a range of two ends, got {shown(given)}")
     if name in PRESETS or input_quantity(name).choices:
-        raise InputTypeError(f"{name}: words have no range, got {shown(given)}")
+        raise InputTypeError(f"{name}: got the range {shown(given)}, but choices have no order. Give one choice.")
     return given[0], given[1]
 
 
 def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[Assumption]]:
-    """Inputs without the results that a model states, completed by what is assumed; and in words where all is from."""
+    """Return the inputs without results stated by the model, and with assumed defaults."""
     completed: dict[str, Any] = {}
     assumptions = []
     for name, i in grid.inputs.items():
@@ -206,7 +209,9 @@ def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], l
             continue
         ends = tuple(map(float, i.values)) if i.dims else (float(i.values),) * 2
         if ends[0] > ends[1]:
-            raise ValueRangeError(f"{name}: the range is reversed, {shown(inputs[name])}")
+            raise ValueRangeError(
+                f"{name}: got the range {shown(inputs[name])}, expected the lower end first. Swap the ends."
+            )
         origin = f"{(preset := grid.presets[i.origin][0]).name}: {preset.facts[name].origin}" if i.origin else "given"
         if i.quantity.choices:
             completed[name] = i.quantity.choices[int(ends[0])]
@@ -232,7 +237,7 @@ def _assumption(name: str, x: Any, source: str, *, given: bool) -> Assumption:
 
 
 def _resolved(name: str, completed: Mapping[str, Any]) -> Interval | None:
-    """A number of the scenario, given or computed; None where it is not known."""
+    """Return a number of the scenario, given or computed, or None if unknown."""
     given = completed.get(name)
     if given is not None:
         return ranged(*given) if isinstance(given, tuple) else exact(given)

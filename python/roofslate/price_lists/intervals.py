@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Interval", "above", "bounded", "exact", "hull", "ranged"]
 
-_ROUNDED = 1e-9  # two exact numbers are the same within the rounding of some hundred operations
+_ROUNDED = 1e-9  # relative tolerance: the rounding of some hundred operations
 
 
 class Interval(NamedTuple):
@@ -25,7 +25,7 @@ class Interval(NamedTuple):
     high: float
 
     def within(self, low: float, high: float) -> Interval | None:
-        """The part between two numbers; None where there is none, but for rounding."""
+        """Intersect with a range, within rounding. None if the intersection is empty."""
         low, high = max(self.low, low), min(self.high, high)
         if low > high and low <= high * (1 + _ROUNDED):
             low, high = high, low
@@ -37,26 +37,28 @@ def exact(x: float) -> Interval:
 
 
 def ranged(low: float, high: float) -> Interval:
-    """Make an interval with the middle of the logarithm, if it has one; without an upper bound the lower end."""
+    """Make an interval around its geometric mean, or around its lower end if unbounded."""
     if math.isinf(high):
         return Interval(low, low, high)
     return Interval(low, math.sqrt(low * high) if low > 0 else (low + high) / 2, high)
 
 
 def above(x: Interval, least: float) -> Interval:
-    """Cut an interval off right above a number below its upper end: rounding hides smaller values."""
+    """Cut an interval off just above a number below its upper end, as rounding requires."""
     start = least + 1e-9 * (x.high - least)
     return Interval(max(x.low, start), max(x.nominal, start), x.high)
 
 
 def hull(parts: Iterable[Interval]) -> Interval:
-    """Enclose one or more intervals; the nominal value is the first one's."""
-    first, *rest = parts
-    return Interval(min([first.low, *(p.low for p in rest)]), first.nominal, max([first.high, *(p.high for p in rest)]))
+    """Enclose one or more intervals, with the nominal value of the first one."""
+    first, *further = parts
+    return Interval(
+        min([first.low, *(p.low for p in further)]), first.nominal, max([first.high, *(p.high for p in further)])
+    )
 
 
 def bounded(quantity: str, given: Mapping[str, Interval], **words: str) -> Interval:
-    """Bound a quantity over ranges by the engine, and evaluate it in their middles."""
+    """Bound a quantity over ranges by the engine, and evaluate it at their nominal values."""
     ends: Any = {name: x.low if x.low == x.high else (x.low, x.high) for name, x in given.items()}
     middles: Any = {name: x.nominal for name, x in given.items()}
     low, high = bounds(quantity, Settled({**ends, **words}))

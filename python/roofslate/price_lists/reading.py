@@ -1,4 +1,4 @@
-"""Price lists as `infer` takes them: a preset, its name, or prices by name; what is wrong is named before any work."""
+"""Price lists as inputs of `infer`: a preset, its name, or prices by name, checked first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PRICES = (
 
 _NEEDED = ("input_price", "output_price")
 
-# What a price means nothing without.
+# A price and the entries it needs.
 _TOGETHER = {
     "long_input_price": "long_context_threshold",
     "long_output_price": "long_context_threshold",
@@ -44,7 +44,7 @@ _TOGETHER = {
     "long_cache_write_price": "long_cache_write_time",
 }
 
-# Short names that price lists use; those of writes say for how long a token is kept.
+# Common short names. Those of writes include the hold time.
 _SHORT = {name.removesuffix("_price"): name for name in PRICES if name.endswith("_price")}
 
 _WRITES = {
@@ -52,7 +52,7 @@ _WRITES = {
     "cache_write_1h": ("long_cache_write_price", "long_cache_write_time", 3600.0),
 }
 
-_DEAREST = 0.1  # dollars a token: a hundred thousand for a million tokens
+_DEAREST = 0.1  # dollars per token: a hundred thousand per million tokens
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Tariff:
     ----------
     name : str
     values : Mapping[str, float]
-        By the name of the quantity, of those in `PRICES`.
+        By quantity name, among `PRICES`.
     origin : str
-        Where the prices come from.
+        Source of the prices.
     """
 
     name: str
@@ -79,11 +79,11 @@ def read_tariff(prices: Any, day: Any = None) -> Tariff:
     Parameters
     ----------
     prices : str, Preset, dict or pandas.Series
-        A preset of `rs.api_prices`, its name, or prices by their names: ``input``, ``output``, ``cache_read``,
+        A preset of `rs.api_prices`, its name, or prices by name: ``input``, ``output``, ``cache_read``,
         ``cache_write_5m``, ``cache_write_1h``, ``cache_storage``, ``long_context_threshold``, ``long_input``,
-        ``long_output``, ``long_cache_read``, or the names of the quantities. Numbers are dollars a token.
+        ``long_output``, ``long_cache_read``, or quantity names. Numbers are in dollars per token.
     day : str or datetime.date, optional
-        Of a preset, the entry of its series that was in force on this day.
+        For a preset: use the list in force on this day.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def read_tariff(prices: Any, day: Any = None) -> Tariff:
     Raises
     ------
     UnknownName, UnitError, ValueRangeError, InputTypeError, MissingInput, PresetError
-        Where something is not a price, is missing or does not go together.
+        If an entry is no price, or if entries are missing or inconsistent.
     """
     if isinstance(prices, str):
         prices = api_prices[prices]
@@ -100,9 +100,9 @@ def read_tariff(prices: Any, day: Any = None) -> Tariff:
         prices = api_prices.as_of(prices, day)
     if isinstance(prices, Preset):
         if prices.kind != "api_prices":
-            raise PresetError(f"prices: {prices.name!r} is a {prices.kind} preset, not a list of API prices")
+            raise PresetError(f"prices: {prices.name!r} is a {prices.kind} preset, expected one of rs.api_prices")
         name, origin = prices.name, next(iter(prices.facts.values())).origin
-        # a price that needs another figure of the list, such as the time of a write, is left out without it
+        # A price is dropped without the entries it needs, such as the hold time of a write.
         given: Mapping[Any, Any] = {
             key: x for key, x in prices.values.items() if _TOGETHER.get(key, key) in prices.values
         }
@@ -125,16 +125,16 @@ def _numbers(given: Mapping[Any, Any]) -> dict[str, float]:
         if name not in PRICES:
             raise unknown("price", key, [*_SHORT, *_WRITES, *PRICES])
         if name in values:
-            raise InputTypeError(f"{name} is given twice, the second time as {key!r}")
+            raise InputTypeError(f"{name} is given twice, the second time as {key!r}. Drop one.")
         if isinstance(written, bool) or written is None or isinstance(written, (tuple, list)):
             raise InputTypeError(f"{key}: expected one number or a text with a unit, got {shown(written)}")
         if isinstance(written, float) and math.isnan(written):
-            raise ValueRangeError(f"{key}: NaN is no price; leave out what the list does not have (Series.dropna)")
+            raise ValueRangeError(f"{key}: expected a price, got NaN. Drop missing prices (Series.dropna).")
         x = number(written, lookup(name))
         if lookup(name).unit == "USD/token" and x > _DEAREST:
             raise ValueRangeError(
-                f"{key}: {shown(written)} is {x:,.4g} dollars for one token; plain numbers are dollars a token: "
-                "write for example '$5/Mtok'"
+                f"{key}: {shown(written)} is {x:,.4g} dollars per token. Plain numbers are in dollars per token. "
+                "Write for example '$5/Mtok'."
             )
         values[name] = x
         if key in _WRITES:
@@ -143,16 +143,16 @@ def _numbers(given: Mapping[Any, Any]) -> dict[str, float]:
 
 
 def _check(values: Mapping[str, float]) -> None:
-    """Refuse a list that lacks what every list has, or whose parts do not go together."""
+    """Raise an error for a list with missing or inconsistent entries."""
     for name in _NEEDED:
         if name not in values:
             known = ", ".join(values) or "nothing"
-            raise MissingInput(f"a price list needs {name!r} ({lookup(name).brief}); it has {known}")
+            raise MissingInput(f"prices: expected {name!r} ({lookup(name).brief}), got {known}")
     for name, other in _TOGETHER.items():
         if name in values and other not in values:
-            raise MissingInput(f"{name!r} says nothing without {other!r} ({lookup(other).brief})")
+            raise MissingInput(f"{name!r} needs {other!r} ({lookup(other).brief}). Give both, or drop it.")
     short, long = (values.get(name) for name in ("cache_write_time", "long_cache_write_time"))
     if short is not None and long is not None and long <= short:
         raise ValueRangeError(
-            f"long_cache_write_time must be longer than cache_write_time, got {long:g} s and {short:g} s: reversed?"
+            f"long_cache_write_time must be longer than cache_write_time, got {long:g} s and {short:g} s. Swap them?"
         )

@@ -1,17 +1,17 @@
-"""Relations between prices and causes, run backwards on intervals.
+"""Relations between prices and causes, inverted on intervals.
 
-The forward model, which the relations run backwards:
+The forward model:
 
-- Prompts are bound by arithmetic and cost ``recompute_cost``. All items of a list are marked up alike, but for a factor
-  `relative_markup`, and rounded.
-- A token of an answer costs ``compute_floor_ratio`` times as much, ``max(1, w + L / L_0)`` at the context L: 1 up to
-  the kink, if there is one, then the slope of the cache. A tier's price covers the mean over its traffic, a power law
-  of the context.
-- The second tier starts at the kink, within `threshold_alignment`, where there is a kink.
-- Keeping a token costs the rent of the bytes that it takes in one of the tiers of memory.
+- Prefill is compute-bound and costs ``recompute_cost``. All items of a list have the same markup, up to a factor
+  `relative_markup` and rounding.
+- An output token costs ``compute_floor_ratio`` times as much, ``max(1, w + L / L_0)`` at the context L: 1 below the
+  kink, if there is one, then linear with the KV-cache reads. A tier's price covers the mean over traffic, a power law
+  in the context.
+- If there is a kink, the second price tier starts at it, within `threshold_alignment`.
+- Holding a token costs the rent of its bytes in one memory tier.
 
-Two cases exclude each other, and each that the prices allow adds to the answer: the cost has a kink (``w < 1``), or
-memory binds from the first token on (``w >= 1``).
+The result covers each case the prices allow: the cost has a kink (``w < 1``), or decoding is memory-bound from the
+first token (``w >= 1``).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["ROUNDING", "Case", "Excluded", "Findings", "hold_price", "kinked", "memory_bound", "price_tiers"]
 
 ROUNDING = 0.02  # of a list price
-_SLICES = 8  # of the range of the exponent, along which both mean contexts fall
-_HOLD_TIME = 3600.0  # for costs of tiers, if the list has no time of a write
+_SLICES = 8  # of the exponent's range, along which both mean contexts fall
+_HOLD_TIME = 3600.0  # for costs of tiers if the list has no write time
 _UNKNOWN = exact(math.nan)
 _CHIP = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
 _UNITS = {"hold_price": "USD/token/s", "batch_over_balance_batch": "1"}  # of verdicts that are no quantities
@@ -45,13 +45,13 @@ _UNITS = {"hold_price": "USD/token/s", "batch_over_balance_batch": "1"}  # of ve
 
 @dataclass
 class Findings:
-    """State of the inference: the ranges to start from, and the findings in their order.
+    """State of the inference: initial ranges, and findings in order.
 
     Attributes
     ----------
     tariff : Tariff
     known : dict
-        Prices, rounding included, and scenario.
+        Prices with rounding, and the scenario.
     assumptions, relations, verdicts, contradictions : list
     """
 
@@ -66,12 +66,12 @@ class Findings:
     def start(
         cls, tariff: Tariff, rounding: float, scenario: Mapping[str, Interval], assumptions: Iterable[Assumption]
     ) -> Findings:
-        """Start from a price list whose prices are rounded, in a scenario."""
+        """Start from a price list with rounded prices, in a scenario."""
         known = dict(scenario)
         for name, x in tariff.values.items():
             listed = lookup(name).unit in ("USD/token", "USD/token/s")
             known[name] = Interval(x / (1 + rounding), x, x * (1 + rounding)) if listed else exact(x)
-        source = "share by which a list price may be off"
+        source = "relative rounding error of a list price"
         rounded = Assumption("rounding", 0.0, 0.0, rounding, "1", source, rounding != ROUNDING)
         return cls(tariff, known, [*assumptions, rounded])
 
@@ -80,28 +80,28 @@ class Findings:
         return all(name in self.tariff.values for name in names)
 
     def interval(self, quantity: str, **given: Interval) -> Interval:
-        """Bound a quantity over everything known."""
+        """Bound a quantity over all known ranges."""
         inputs = ancestors(quantity)
         return bounded(quantity, {name: x for name, x in {**self.known, **given}.items() if name in inputs})
 
     def relate(self, quantity: str, of: str, **given: Interval) -> Interval:
-        """Bound a quantity, and keep it as a relation."""
+        """Bound a quantity, and record it as a relation."""
         x = self.interval(quantity, **given)
         self.keep(quantity, of, x)
         return x
 
     def keep(self, quantity: str, of: str, x: Interval, by: str | None = None) -> None:
-        """Keep a relation with the prices of its quantity, or of the quantity `by` through which they act."""
+        """Record a relation with the prices of its quantity, or of the quantity `by` they enter."""
         q = lookup(quantity)
         prices = tuple(name for name in self.tariff.values if name in ancestors(by or quantity))
         self.relations.append(Relation(quantity, of, q.formula, q.source, *x, q.unit, prices))
 
     def conclude(self, what: str, x: Interval, prices: Iterable[str], why: str) -> None:
-        """Add a verdict that is an interval."""
+        """Add a verdict with an interval."""
         self._add(what, x, "interval", prices, why)
 
     def leave_open(self, what: str, prices: Iterable[str], why: str, x: Interval | None = None) -> None:
-        """Add the verdict that prices do not determine something; `x` are bounds too wide to tell."""
+        """Add the verdict "not determined", with bounds `x` if known."""
         self._add(what, x or _UNKNOWN, "not determined", prices, why)
 
     def exclude(self, what: str, prices: Iterable[str], why: str) -> None:
@@ -119,7 +119,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Case:
-    """Course of the cost over the context that the prices allow, and its causes."""
+    """A cost curve by context that the prices allow, and its causes."""
 
     decode_cost: Interval
     batch: Interval  # relative to the balance batch
@@ -129,17 +129,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Excluded:
-    """Course of the cost over the context that the prices exclude."""
+    """A cost curve by context that the prices exclude."""
 
     obstacle: Obstacle
     decode_cost: Interval | None = None
 
 
-# Both courses of the cost
+# Both cost curves
 
 
 def memory_bound(findings: Findings, ratio: Interval) -> Case | Excluded:
-    """Memory binds from the first token on: the cost is linear in the context."""
+    """Assume memory-bound decoding from the first token: a cost linear in the context."""
     weights = findings.known["weight_fetch_ratio"].within(1, math.inf)
     cost = ratio.within(1, math.inf)
     if cost is None:
@@ -164,7 +164,7 @@ def memory_bound(findings: Findings, ratio: Interval) -> Case | Excluded:
 
 
 def kinked(findings: Findings, ratio: Interval) -> Case | Excluded:
-    """Arithmetic binds up to a kink, at which the second tier starts."""
+    """Assume compute-bound decoding up to a kink, at which the second tier starts."""
     weights = findings.known["weight_fetch_ratio"].within(0, 1)
     if not findings.has("long_context_threshold"):
         cost = ratio.within(1, math.inf)
@@ -183,7 +183,7 @@ def kinked(findings: Findings, ratio: Interval) -> Case | Excluded:
     beyond = findings.interval("long_decode_cost_ratio", relative_markup=_markup(findings, cost))
     if beyond.high <= 1:
         return Excluded(Obstacle.NOT_DEARER, cost)
-    # a threshold below the kink has cheap contexts beyond it
+    # A threshold below the kink leaves low-cost contexts above it.
     low = min(kink.low, findings.known["long_context_threshold"].low) if alignment.low < 1 else kink.low
     dear = {"kink_from_threshold": kink._replace(low=low), "long_decode_cost_ratio": above(beyond, 1.0)}
     contexts = [bounded("balance_context_from_premium", {**means, **dear}) for means in _traffic(findings)]
@@ -200,13 +200,13 @@ def kinked(findings: Findings, ratio: Interval) -> Case | Excluded:
 
 
 def _markup(findings: Findings, cost: Interval) -> Interval:
-    """Markups of an answer with which its price makes this cost."""
+    """Return the markups of an answer at which its price equals this cost."""
     ratio, markup = findings.interval("output_input_ratio"), findings.known["relative_markup"]
     return markup.within(ratio.low / cost.high, ratio.high / cost.low) or markup
 
 
 def _traffic(findings: Findings) -> Iterator[dict[str, Interval]]:
-    """Mean contexts on both sides of the threshold, for slices of the exponent: both fall with it."""
+    """Yield mean contexts below and above the threshold, for slices of the exponent."""
     known = findings.known
     gamma, threshold = known["traffic_exponent"], known["long_context_threshold"].nominal
     shortest, longest = known["shortest_context"], known["longest_context"]
@@ -226,11 +226,11 @@ def _traffic(findings: Findings) -> Iterator[dict[str, Interval]]:
         yield {"mean_short_context": short, "mean_long_context": long}
 
 
-# Keeping a token
+# Hold price
 
 
 def hold_price(findings: Findings) -> Interval | None:
-    """Price of keeping a token for a second: listed, or from two prices of a write."""
+    """Bound the hold price per second: listed, or from two write prices."""
     if findings.has("cache_storage_price"):
         return findings.known["cache_storage_price"]
     if not findings.has("cache_write_price", "long_cache_write_price"):
@@ -245,7 +245,7 @@ def hold_price(findings: Findings) -> Interval | None:
 
 
 def price_tiers(findings: Findings, devices: Mapping[str, Preset], hold: Interval | None) -> list[Tier]:
-    """Each tier with the cache that the prices of keeping and reading would pay for there, and its costs."""
+    """Return the tiers with their costs, and the KV cache implied by hold and read prices."""
     prices = findings.tariff.values
     times = [prices[n] for n in ("cache_write_time", "long_cache_write_time") if n in prices] or [_HOLD_TIME]
     keeping = findings.interval("hold_cost_from_prices", cache_storage_price=hold) if hold else None

@@ -1,4 +1,4 @@
-"""What `infer` gives: verdicts, the relations behind them, and what is assumed, as tables, text and a picture."""
+"""The result of `infer`: verdicts, relations and assumptions, as tables and a plot."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Assumption", "Contradiction", "Inference", "Relation", "Tier", "Verdict"]
 
-# Shapes that are tried: layers, layers that share one cache, heads, elements of a head, formats; and latent vectors.
+# Shapes to try: layers, layers that share one KV cache, heads, head sizes, formats, latent vectors.
 _LAYERS = (32, 48, 64, 80, 96, 128)
 _SHARING = (1, 2, 3, 4, 6, 8, 16, 32, 64, 128)
 _HEADS = (1, 2, 4, 8, 16, 32)
 _HEAD_SIZES = (64, 128, 256)
 _LATENTS = (256, 576)
 _FORMATS = ("bf16", "fp8", "fp4")
-_SUPPOSED = ("lecture.toml", "techniques.toml")  # files of models that nobody has published so
+_SUPPOSED = ("lecture.toml", "techniques.toml")  # files of models with unpublished shapes
 
 
 class Assumption(NamedTuple):
-    """A number or range that the reasoning takes, and where it comes from."""
+    """A given or assumed number or range, and its source."""
 
     name: str
     low: Any
@@ -50,7 +50,7 @@ class Assumption(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """One relation, and what it tells by itself."""
+    """One relation, and the interval it implies by itself."""
 
     quantity: str
     of: str
@@ -64,7 +64,7 @@ class Relation(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the prices say of one thing."""
+    """The conclusion on one cause of prices."""
 
     what: str
     low: float
@@ -77,7 +77,7 @@ class Verdict(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Two things that exclude each other, and the factor between them."""
+    """Two prices or causes that exclude each other, and the factor between them."""
 
     name: str
     one: str
@@ -87,21 +87,21 @@ class Contradiction(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """A tier of memory, and the cache that the prices of keeping and reading would pay for there."""
+    """A memory tier, and the KV cache that hold and read prices imply for it."""
 
     name: str
     drain_time: float
     kv_bytes: Interval | None
-    most_kv_bytes: float  # that the price of a read pays for
+    most_kv_bytes: float  # implied by the read price
     hold_times: list[float]
-    hold_costs: list[float]  # of a byte, for each time
+    hold_costs: list[float]  # per byte, by hold time
 
 
 @dataclass(frozen=True, repr=False)
 class Inference(Result):
-    """What a price list reveals, as intervals.
+    """The causes of a price list, as intervals.
 
-    `str()` gives text, `plot` draws what the relations tell of the cache, and Jupyter shows tables.
+    `str()` gives text, `plot` draws the KV cache implied by each relation, and Jupyter shows tables.
 
     Attributes
     ----------
@@ -118,17 +118,17 @@ class Inference(Result):
 
     @property
     def each_assumption(self) -> tuple[Assumption, ...]:
-        """What was given and what was assumed."""
+        """The given and the assumed inputs."""
         return self._assumptions
 
     @property
     def each_relation(self) -> tuple[Relation, ...]:
-        """The relations one by one."""
+        """The relations, one by one."""
         return self._relations
 
     @property
     def each_tier(self) -> tuple[Tier, ...]:
-        """The tiers one by one."""
+        """The tiers, one by one."""
         return self._tiers
 
     def __getitem__(self, what: str) -> Verdict:
@@ -140,36 +140,36 @@ class Inference(Result):
 
     @property
     def verdicts(self) -> pd.DataFrame:
-        """What the prices say of each thing.
+        """The conclusion on each cause.
 
         Returns
         -------
         pandas.DataFrame
             Indexed by ``what``: ``low`` and ``high`` in base units, ``nominal`` with every assumption at the middle of
-            its range, ``unit``, ``verdict`` ("interval", "contradiction" or "not determined"), the ``prices`` that it
-            comes from, and ``why``.
+            its range, ``unit``, ``verdict`` ("interval", "contradiction" or "not determined"), the ``prices`` it
+            depends on, and ``why``.
         """
         return self._table(self._verdicts, "what")
 
     @property
     def relations(self) -> pd.DataFrame:
-        """What each relation tells by itself, with its formula and source.
+        """The interval each relation implies by itself, with its formula and source.
 
         Returns
         -------
         pandas.DataFrame
-            Indexed by ``quantity``; ``of`` is what it is about.
+            Indexed by ``quantity``. ``of`` is the cause it bounds.
         """
         return self._table(self._relations, "quantity")
 
     @property
     def contradictions(self) -> pd.DataFrame:
-        """What excludes what, and by which factor they are apart.
+        """Contradictions, and the factor between their sides.
 
         Returns
         -------
         pandas.DataFrame
-            Indexed by ``name``; one and the other are prices, or what they are held against.
+            Indexed by ``name``. ``one`` and ``other`` are prices, or causes of prices.
         """
         import pandas as pd
 
@@ -177,25 +177,25 @@ class Inference(Result):
 
     @property
     def assumptions(self) -> pd.DataFrame:
-        """Everything that was given or assumed beside the prices, with its source.
+        """The given and assumed inputs, with their sources.
 
         Returns
         -------
         pandas.DataFrame
-            Indexed by ``name``; ``given`` tells whether the caller said it.
+            Indexed by ``name``. ``given`` is True for inputs of the caller.
         """
         return self._table(self._assumptions, "name")
 
     @property
     def tiers(self) -> pd.DataFrame:
-        """The tiers of memory: the cache that keeping would pay for there, marked up like a prompt.
+        """The memory tiers, with the KV cache per token implied by the hold price in each.
 
         Returns
         -------
         pandas.DataFrame
-            Indexed by ``tier``: ``low``, ``nominal`` and ``high`` bytes of a token; ``most_kv_bytes`` that the price of
-            a read pays for; ``drain_time``; ``fits`` whether all other prices agree; and what holding a byte once more
-            costs there, for each hold time.
+            Indexed by ``tier``: ``low``, ``nominal`` and ``high`` bytes per token. ``most_kv_bytes`` is implied by the
+            read price. ``drain_time``. ``fits`` if all other prices agree. The costs to hold a byte, one column per
+            hold time.
         """
         import pandas as pd
 
@@ -213,14 +213,14 @@ class Inference(Result):
 
     @cached_property
     def architectures(self) -> pd.DataFrame:
-        """Shapes of models with such a cache, the nearest first, and published models beside them.
+        """Model shapes with such a KV cache, the nearest first, and published models.
 
         Returns
         -------
         pandas.DataFrame
-            ``kind`` is "shape" or "published". ``sharing`` is how many layers share one cache; ``ratio`` is the cache
-            over the nominal one. Published models are all listed, ``fits`` tells which agree. Without a verdict on the
-            cache there are no shapes.
+            ``kind`` is "shape" or "published". ``sharing`` counts the layers that share one KV cache. ``ratio`` is
+            relative to the nominal size. All published models are listed, and ``fits`` marks those that agree. Without
+            a verdict on the KV cache there are no shapes.
         """
         import pandas as pd
 
@@ -254,12 +254,12 @@ class Inference(Result):
 
         lines = self._lines()
         widths = [max(len(line[k]) for line in lines) for k in range(3)]
-        text = [f"{self.tariff.name}: what its prices reveal"]
-        room = max(40, 116 - sum(widths))
+        text = [f"{self.tariff.name}: causes of the prices"]
+        text_width = max(40, 116 - sum(widths))
         for what, between, nominal, why in lines:
-            first, *rest = textwrap.wrap(why, room) or [""]
+            first, *continuation = textwrap.wrap(why, text_width) or [""]
             text.append(f"  {what:<{widths[0]}}  {between:<{widths[1]}}  {nominal:<{widths[2]}}  {first}".rstrip())
-            text += [" " * (8 + sum(widths)) + line for line in rest]
+            text += [" " * (8 + sum(widths)) + line for line in continuation]
         if self._contradictions:
             text.append("Contradictions")
             for c in self._contradictions:
@@ -274,7 +274,7 @@ class Inference(Result):
 
     def _tables(self) -> list[Table]:
         head = ("what", "interval", "nominal", "why")
-        tables: list[Table] = [(f"{self.tariff.name}: what its prices reveal", head, self._lines())]
+        tables: list[Table] = [(f"{self.tariff.name}: causes of the prices", head, self._lines())]
         if self._contradictions:
             rows = [(c.name, _times(c.factor), c.why) for c in self._contradictions]
             tables.append(("Contradictions", ("name", "apart", "why"), rows))
@@ -286,12 +286,12 @@ class Inference(Result):
         return f"<div {LITERAL}>{super()._repr_html_()}</div>"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what each relation tells of the cache of a token, the verdict, and the caches of published models.
+        """Draw the KV cache per token: each relation, the verdict, and published models.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a figure of its own otherwise.
+            Axes to draw on. By default a new figure.
 
         Returns
         -------
@@ -299,7 +299,7 @@ class Inference(Result):
         """
         kv = self["kv_bytes_per_token"]
         rows = [(_READINGS.get(r.quantity, r.quantity), r) for r in self._relations if r.of == "kv_bytes_per_token"]
-        keeping = [(f"price of keeping, {t.name}", t.kv_bytes) for t in self._tiers if t.kv_bytes]
+        keeping = [(f"hold price, {t.name}", t.kv_bytes) for t in self._tiers if t.kv_bytes]
         drawn = [(name, Interval(r.low, r.nominal, r.high)) for name, r in rows] + keeping
         published = {row["name"]: row["kv_bytes_per_token"] for row in _published()}
         with style.drawing(ax, (6.8, 1.7 + 0.28 * len(drawn))) as ax:
@@ -309,9 +309,9 @@ class Inference(Result):
                 low = min(low, *(0.4 * (x.low or x.nominal or x.high / 10) for _, x in drawn))
                 high = max(high, *(2 * x.high for _, x in drawn if math.isfinite(x.high)))
             for y, (name, x) in enumerate(drawn):
-                left = max(x.low, low)
+                start = max(x.low, low)
                 ax.plot(
-                    [left, x.high],
+                    [start, x.high],
                     [y, y],
                     color="#0072B2",
                     linestyle="-",
@@ -319,7 +319,7 @@ class Inference(Result):
                     solid_capstyle="butt",
                     label=name,
                 )
-                ax.plot([x.nominal or left], [y], "o", color=style.INK, markersize=5)
+                ax.plot([x.nominal or start], [y], "o", color=style.INK, markersize=5)
             if kv.verdict == "interval":
                 ax.axvspan(kv.low, kv.high, color="#F0B27A", alpha=0.5, zorder=0, label="verdict")
             bottom = len(drawn) - 0.2
@@ -328,7 +328,7 @@ class Inference(Result):
             ax.set_yticks([*range(len(drawn)), bottom], [*(name for name, _ in drawn), "published models"])
             ax.set(xlim=(low, high), ylim=(bottom + 0.6, -0.7))
             ax.tick_params(axis="y", length=0)
-            ax.set_xlabel("cache of a token")
+            ax.set_xlabel("KV cache per token")
             style.scale_ticks(ax.xaxis, "byte")
             style.title(ax, self.tariff.name)
         return ax
@@ -336,12 +336,12 @@ class Inference(Result):
 
 _READINGS = {
     "kv_bytes_from_kink": "a kink at the threshold",
-    "kv_bytes_from_balance_context": "the step of answers",
+    "kv_bytes_from_balance_context": "the step of the output price",
 }
 
 
 def _shapes() -> list[dict[str, Any]]:
-    """Caches of sensible shapes, computed at once."""
+    """Tabulate the KV caches of plausible shapes, computed at once."""
     depths = sorted({n // k for n in _LAYERS for k in _SHARING if n % k == 0})
     heads = evaluate(
         "kv_bytes_per_token",
@@ -358,7 +358,7 @@ def _shapes() -> list[dict[str, Any]]:
         kv_latent_size=list(_LATENTS),
         kv_format=list(_FORMATS),
     )
-    whole, thin = (caches.transpose("layers", ..., "kv_format").to_numpy() for caches in (heads, latent))
+    multi_head, thin = (caches.transpose("layers", ..., "kv_format").to_numpy() for caches in (heads, latent))
     rows = []
     for layers in _LAYERS:
         for sharing in _SHARING:
@@ -369,14 +369,16 @@ def _shapes() -> list[dict[str, Any]]:
                 shape = {"kind": "shape", "name": "", "layers": layers, "sharing": sharing, "kv_format": form}
                 for i, n in enumerate(_HEADS):
                     for j, d in enumerate(_HEAD_SIZES):
-                        rows.append({**shape, "kv_heads": n, "head_size": d, "kv_bytes_per_token": whole[k, i, j, f]})
+                        rows.append(
+                            {**shape, "kv_heads": n, "head_size": d, "kv_bytes_per_token": multi_head[k, i, j, f]}
+                        )
                 for i, d in enumerate(_LATENTS):
                     rows.append({**shape, "kv_latent_size": d, "kv_bytes_per_token": thin[k, i, f]})
     return rows
 
 
 def _published() -> list[dict[str, Any]]:
-    """Caches of the models of the catalog whose shape is known."""
+    """Tabulate the KV caches of catalog models with known shapes."""
     rows = []
     for name, preset in models.items():
         if "layers" not in preset.values or Path(preset.origin).name in _SUPPOSED:

@@ -1,4 +1,4 @@
-"""Verdicts on the causes of prices, where all relations agree, and contradictions between prices."""
+"""Verdicts on the causes of prices, from all relations, and contradictions between prices."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["conclude"]
 
-_LEVEL = 10.0  # times its cost that a price may be if prices track costs
-_DEAR = 2.0  # times the cost of the cheapest tier
+_LEVEL = 10.0  # largest ratio of price to cost if prices track costs
+_DEAR = 2.0  # largest ratio to the cost of the cheapest tier
 _PAIR = ("output_price", "input_price")
 _STEP = ("long_context_threshold", "long_output_price")
 _KEEPING = ("cache_storage_price", "cache_write_price", "long_cache_write_price")
 
 
 def conclude(findings: Findings, devices: Mapping[str, Preset]) -> Inference:
-    """Intersect the relations in each case that the prices allow, and name the contradictions."""
+    """Intersect the relations in each case the prices allow, and list the contradictions."""
     level = findings.relate("input_price_factor", "markup")
     ratio = findings.relate("decode_cost_ratio", "decode_cost_ratio")
     kink, bound = kinked(findings, ratio), memory_bound(findings, ratio)
@@ -62,15 +62,15 @@ def conclude(findings: Findings, devices: Mapping[str, Preset]) -> Inference:
     )
 
 
-# Cache of a token
+# KV cache per token
 
 
 def _common_cache(
     cases: Sequence[Case], tiers: Sequence[Tier], hold: Interval | None
 ) -> tuple[Interval | None, list[str]]:
-    """Intersect contexts and tiers: the cache of a token, and the tiers that may keep it."""
+    """Intersect contexts and tiers, and return the KV cache per token and the feasible tiers."""
     caches = [case.kv_bytes for case in cases if case.kv_bytes]
-    if not cases or len(caches) < len(cases):  # only keeping a token tells
+    if not cases or len(caches) < len(cases):  # only a hold price bounds the size
         if hold and cases and len(tiers) == 1 and tiers[0].kv_bytes:
             return tiers[0].kv_bytes, [tiers[0].name]
         return None, []
@@ -94,7 +94,7 @@ def _cache(
     *,
     kink: bool,
 ) -> None:
-    """Cache of a token, from long contexts and from the price of keeping it."""
+    """Conclude the KV cache per token, from long contexts and from the hold price."""
     what, stepped = "kv_bytes_per_token", findings.has("long_output_price")
     prices = ("input_price", "output_price", *_STEP)
     keeping = (*_KEEPING, "cache_read_price")
@@ -105,7 +105,7 @@ def _cache(
         contexts = hull(caches)
         why = sentences.caches_apart(contexts, by_tier)
         price = "long_output_price" if stepped else "long_context_threshold"
-        findings.contradict("cache of a token", price, "hold_price", _apart(contexts, tiers), why)
+        findings.contradict("KV cache per token", price, "hold_price", _apart(contexts, tiers), why)
         findings.exclude(what, (*prices, *keeping), why)
     elif kv is None or kv.low <= 0:
         lack = sentences.LACKS_STEP if stepped else sentences.LACKS_THRESHOLD_PRICE
@@ -120,7 +120,7 @@ def _cache(
 
 
 def _apart(x: Interval, tiers: Sequence[Tier]) -> float:
-    """Factor by which the nearest tier misses an interval."""
+    """Return the factor by which the nearest tier misses an interval."""
     caches = [tier.kv_bytes for tier in tiers if tier.kv_bytes]
     return min((max(k.low / x.high, x.low / k.high) for k in caches), default=math.inf)
 
@@ -129,7 +129,7 @@ def _apart(x: Interval, tiers: Sequence[Tier]) -> float:
 
 
 def _causes(findings: Findings, cases: Sequence[Case], kink: Case | Excluded, ratio: Interval) -> None:
-    """Price ratio, balance context, kink and batch."""
+    """Conclude the price ratio, balance context, kink and batch."""
     step = (*_PAIR, *_STEP)
     cost = hull([case.decode_cost for case in cases])
     findings.conclude("decode_cost_ratio", cost, _PAIR, sentences.PRICE_RATIO)
@@ -159,7 +159,7 @@ def _causes(findings: Findings, cases: Sequence[Case], kink: Case | Excluded, ra
 
 
 def _batch(findings: Findings, batch: Interval, prices: Sequence[str]) -> None:
-    """Batch relative to the balance batch, and in sequences."""
+    """Conclude the batch, relative to the balance batch and in sequences."""
     finite = math.isfinite(batch.high)
     why = sentences.WEIGHTS_SHARE if finite else sentences.WEIGHTS_SHARE_OPEN
     findings.conclude("batch_over_balance_batch", batch, prices, why)
@@ -173,7 +173,7 @@ def _batch(findings: Findings, batch: Interval, prices: Sequence[str]) -> None:
 
 
 def _no_case(findings: Findings, kink: Excluded, bound: Excluded, ratio: Interval) -> None:
-    """The same where the prices exclude both courses of the cost."""
+    """Report the verdicts if the prices exclude both cost curves."""
     cheap = ratio.high < 1
     prices = _PAIR if cheap else (*_PAIR, *_STEP)
     why = Obstacle.BELOW_COST.value if cheap else sentences.each([kink.obstacle, bound.obstacle])
@@ -196,7 +196,7 @@ def _no_case(findings: Findings, kink: Excluded, bound: Excluded, ratio: Interva
 
 
 def _exclusion(findings: Findings, ratio: Interval) -> None:
-    """The kink at the threshold and the price of answers exclude each other."""
+    """Report that the kink at the threshold contradicts the price of answers."""
     most = max(1.0, findings.known["threshold_alignment"].high)
     relative = {"weight_fetch_ratio": exact(0.0), "balance_context": exact(1.0)}
     longer = bounded("context_from_prices", {"output_input_ratio": exact(ratio.nominal), **relative}).nominal
@@ -205,7 +205,7 @@ def _exclusion(findings: Findings, ratio: Interval) -> None:
 
 
 def _fast_mode(findings: Findings, cases: Sequence[Case], cost: Interval, batch: Interval) -> None:
-    """Ratio of cache to weights from a published price and speed of a fast mode."""
+    """Conclude the ratio of KV-cache to weight reads from a fast mode's price and speed."""
     pair = ("price_factor", "speed_factor")
     if not findings.has(*pair):
         return
@@ -217,7 +217,7 @@ def _fast_mode(findings: Findings, cases: Sequence[Case], cost: Interval, batch:
         findings.contradict("fast mode", "speed_factor", "long_output_price", ratio.low / most, why)
 
 
-# Keeping a token
+# Hold price
 
 
 def _no_hold_price(findings: Findings) -> None:
@@ -230,7 +230,7 @@ def _no_hold_price(findings: Findings) -> None:
 
 
 def _keeping(findings: Findings, kv: Interval | None, hold: Interval) -> None:
-    """Price of keeping a token, how long it pays, and per byte."""
+    """Conclude the hold price per token and per byte, and the longest hold that pays."""
     if findings.has("cache_storage_price"):
         findings.conclude("hold_price", hold, _KEEPING, sentences.LISTED)
     else:
@@ -251,7 +251,7 @@ def _keeping(findings: Findings, kv: Interval | None, hold: Interval) -> None:
 
 
 def _tier(findings: Findings, tiers: Sequence[Tier], fitting: Sequence[str]) -> None:
-    """Drain time of the tiers that fit, and whether another tier keeps a token at a fraction of their cost."""
+    """Conclude the drain time of the feasible tiers, and report a much cheaper tier."""
     fits = [tier for tier in tiers if tier.name in fitting]
     if not fits:
         findings.leave_open("tier_drain_time", _KEEPING, sentences.LACKS_FIT)
@@ -272,7 +272,7 @@ def _tier(findings: Findings, tiers: Sequence[Tier], fitting: Sequence[str]) -> 
 
 
 def _level(findings: Findings, level: Interval) -> None:
-    """Price of a prompt relative to its arithmetic, and the premium of long prompts."""
+    """Conclude the ratio of prompt price to compute cost, and the premium of long prompts."""
     findings.conclude("input_price_factor", level, ("input_price",), sentences.LEVEL)
     pair = ("input_price", "recompute_cost")
     if level.low > _LEVEL:

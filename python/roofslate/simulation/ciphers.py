@@ -1,4 +1,4 @@
-"""Ciphers and reversible networks: one construction, exact over integers and nearly exact in floating point.
+"""Ciphers and reversible networks, exact over integers and nearly exact in floating point.
 
 A layer maps two halves (x, y) to (y + f(x), x). For any f the map can be inverted: the output contains x, and
 subtracting f(x) from its first half gives y. Feistel ciphers consist of such rounds, and so do networks that need not
@@ -34,15 +34,15 @@ Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.floating[Any]]
 RoundFunction = Callable[[Words, int], Words]
 _HALF = 32  # bits of a half block of the cipher
-_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio
+_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio
 _MASK = (1 << 64) - 1
 
 
 def encrypt(blocks: npt.ArrayLike, key: int, *, rounds: int = 12) -> Words:
-    """Encrypted 64-bit blocks; a cipher to look at, not to trust.
+    """Encrypt 64-bit blocks with a Feistel cipher, for study, not for security.
 
-    A balanced Feistel cipher: a block is two words (x, y) of 32 bits. Round i takes them to (y + f(x), x) modulo 2^32
-    with the middle square f(x) = ((x xor k_i)^2 >> 16) mod 2^32, which cannot be inverted: v and -v have the same
+    A balanced Feistel cipher: a block is two words (x, y) of 32 bits. Round i maps them to (y + f(x), x) modulo 2^32
+    with the middle square f(x) = ((x xor k_i)^2 >> 16) mod 2^32. It cannot be inverted, as v and -v have the same
     square. The round keys k_i are the upper halves of the SplitMix64 sequence that starts from the key.
 
     Parameters
@@ -69,7 +69,7 @@ def encrypt(blocks: npt.ArrayLike, key: int, *, rounds: int = 12) -> Words:
 
 
 def decrypt(blocks: npt.ArrayLike, key: int, *, rounds: int = 12) -> Words:
-    """Blocks that `encrypt` encrypted with this key: the rounds undone in reverse order.
+    """Decrypt blocks from `encrypt` with the same key, undoing its rounds in reverse order.
 
     Parameters
     ----------
@@ -88,19 +88,19 @@ def decrypt(blocks: npt.ArrayLike, key: int, *, rounds: int = 12) -> Words:
 def round_trip(
     function: RoundFunction | None = None, *, blocks: int = 1000, bits: int = 32, rounds: int = 12, seed: int
 ) -> pd.DataFrame:
-    """Random blocks through Feistel rounds and back, exactly: one row a block.
+    """Send random blocks through Feistel rounds and back, exactly, one row per block.
 
     Parameters
     ----------
     function : callable, optional
-        f(x, round) on an array of uint64; it need not be invertible, and what exceeds `bits` is cut off. The middle
-        square of `encrypt` with the seed as key, unless given.
+        f(x, round) on an array of uint64. It need not be invertible, and bits beyond `bits` are cut off. By default the
+        middle square of `encrypt` with the seed as key.
     blocks : int
     bits : int
-        Of a half block, from 1 to 64.
+        Bits per half block, from 1 to 64.
     rounds : int
     seed : int
-        Of the blocks; the same seed gives the same table.
+        Of the blocks. The same seed gives the same table.
 
     Returns
     -------
@@ -130,12 +130,12 @@ def round_trip(
 
 
 def restored_blocks(**inputs: Any) -> float:
-    """Blocks of `round_trip` that came back bit by bit, a number.
+    """Count the blocks of `round_trip` that were restored bit by bit.
 
     Parameters
     ----------
     **inputs
-        Those of `round_trip`.
+        As for `round_trip`.
 
     Returns
     -------
@@ -145,20 +145,20 @@ def restored_blocks(**inputs: Any) -> float:
 
 
 def avalanche(*, rounds: int = 12, samples: int = 1000, seed: int) -> pd.DataFrame:
-    """Share of the cipher's output bits that one flipped input bit flips, round by round.
+    """Measure the fraction of output bits that one flipped input bit flips, by round.
 
     Parameters
     ----------
     rounds : int
     samples : int
-        Random blocks, each with every one of its 64 bits flipped in turn. The key is random too.
+        Random blocks, with each of their 64 bits flipped in turn. The key is random too.
     seed : int
 
     Returns
     -------
     pandas.DataFrame
-        Index `round`, from 0; columns `flipped` (mean of all input bits), `least` and `most` (of the input bits). A
-        good cipher comes to 0.5.
+        Index `round`, from 0. Columns `flipped` (mean by input bit), `least` and `most` (by input bit). A good
+        cipher reaches 0.5.
     """
     import pandas as pd
 
@@ -179,12 +179,12 @@ def avalanche(*, rounds: int = 12, samples: int = 1000, seed: int) -> pd.DataFra
 
 
 def avalanche_coefficient(**inputs: Any) -> float:
-    """Share of the output bits that one input bit flips after the last round, a number.
+    """Return the fraction of output bits that one input bit flips after the last round.
 
     Parameters
     ----------
     **inputs
-        Those of `avalanche`.
+        As for `avalanche`.
 
     Returns
     -------
@@ -207,10 +207,10 @@ def revnet(
     dtype: Literal["float32", "float64"] = "float64",
     seed: int,
 ) -> pd.DataFrame:
-    """A small reversible network, forward and backward: what it undoes, how exactly, and what it need not keep.
+    """Run a small reversible network forward and backward, and measure errors and memory.
 
-    Layers take (x, y) to (y + f(x), x) with f(x) = tanh(x W), W random with rows of length one half; the loss is half
-    the sum of squares of what leaves the last. The backward pass undoes each layer before it differentiates it.
+    Layers map (x, y) to (y + f(x), x) with f(x) = tanh(x W), W random with rows of length one half. The loss is half
+    the sum of squares of the last output. The backward pass inverts each layer before it differentiates it.
 
     Parameters
     ----------
@@ -221,9 +221,9 @@ def revnet(
     Returns
     -------
     pandas.DataFrame
-        Index `layer`, from 0; columns `error` (of its recomputed inputs, largest), `error_ulp` (the same in units in
-        the last place of the largest input), `gradient_error` (of W, largest, over the largest gradient with kept
-        inputs), `stored_bytes` (activations that a network without the trick holds when the layer has run) and
+        Index `layer`, from 0. Columns `error` (largest, of its recomputed inputs), `error_ulp` (the same in units in
+        the last place of the largest input), `gradient_error` (largest, of W, relative to the largest gradient with
+        stored inputs), `stored_bytes` (activations that an ordinary network stores after the layer) and
         `reversible_bytes`.
     """
     import pandas as pd
@@ -255,7 +255,7 @@ def revnet(
 def network_avalanche(
     *, layers: int = 16, width: int = 64, samples: int = 1000, step: float = 1e-3, seed: int
 ) -> pd.DataFrame:
-    """What a small step in one input of the reversible network does, layer by layer.
+    """Measure the effect of a small step in one input of the reversible network, by layer.
 
     Parameters
     ----------
@@ -267,8 +267,8 @@ def network_avalanche(
     Returns
     -------
     pandas.DataFrame
-        Index `layer`, 0 for the input; columns `flipped` (share of the activations whose sign changes: a cipher flips
-        half of its bits) and `growth` (length of the change over that of the step).
+        Index `layer`, 0 for the input. Columns `flipped` (fraction of activations that change sign, one half for a
+        cipher) and `growth` (norm of the change relative to the step).
     """
     import pandas as pd
 
@@ -318,7 +318,7 @@ def _cipher(key: int, rounds: int) -> RoundFunction:
 
 
 def _split_mix(state: int) -> int:
-    """One output of SplitMix64 (Steele, Lea, Flood 2014)."""
+    """Return one output of SplitMix64 (Steele, Lea, Flood 2014)."""
     z = state & _MASK
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
@@ -330,15 +330,15 @@ def _any(draw: np.random.Generator, count: int) -> Words:
 
 
 def _ones(words: Words) -> npt.NDArray[np.int64]:
-    """Bits that are set."""
+    """Count the set bits."""
     table = np.array([byte.bit_count() for byte in range(256)])
     return np.asarray(sum(table[(words >> np.uint64(8 * k)) & np.uint64(255)] for k in range(8)))
 
 
 def _blocks(blocks: npt.ArrayLike) -> Words:
     words = blocks if isinstance(blocks, np.ndarray) else np.array(blocks, dtype=object)
-    whole = words.dtype.kind in "iu" or all(isinstance(word, (int, np.integer)) for word in words.flat)
-    if not whole or (words.size and not 0 <= words.min() <= words.max() <= _MASK):
+    is_whole = words.dtype.kind in "iu" or all(isinstance(word, (int, np.integer)) for word in words.flat)
+    if not is_whole or (words.size and not 0 <= words.min() <= words.max() <= _MASK):
         raise InputTypeError("blocks: expected whole numbers from 0 to 2^64 - 1")
     return words.astype(np.uint64)
 
@@ -370,7 +370,7 @@ class _Network:
 
     @staticmethod
     def backward(x: Floats, weights: Floats, gradient: tuple[Floats, Floats]) -> tuple[_Gradient, Floats]:
-        """Gradient by the layer's inputs and by its weights, from that by its outputs."""
+        """Compute gradients by inputs and weights of the layer, from the gradient by its outputs."""
         inside = gradient[0] * (1 - np.tanh(x @ weights) ** 2)
         return _Gradient(gradient[1] + inside @ weights.T, gradient[0]), x.T @ inside
 

@@ -27,9 +27,9 @@ class Layer(NamedTuple):
     Attributes
     ----------
     router : numpy.ndarray
-        Of shape (hidden_size, experts): the scores of a token are its product with it, plus `bias`.
+        Of shape (hidden_size, experts). Scores of a token are its product with `router`, plus `bias`.
     bias : numpy.ndarray
-        Of shape (experts,): a larger one makes an expert more popular.
+        Of shape (experts,). A larger value makes an expert more popular.
     up, down : numpy.ndarray
         Projections of the experts, of shapes (experts, hidden_size, expert_intermediate_size) and back.
     """
@@ -41,7 +41,7 @@ class Layer(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Output of a layer for a batch of tokens, with the copies that the router made.
+    """Output of a layer for a batch of tokens, with the routed copies.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class Output(NamedTuple):
     chosen : numpy.ndarray
         Of shape (tokens, experts_per_token): experts of each token, best first.
     weights : numpy.ndarray
-        Of that shape: softmax of the chosen scores, so that each row sums to 1.
+        Of the shape of `chosen`: softmax of the chosen scores, so each row sums to 1.
     processed : numpy.ndarray
-        Of that shape: False for a copy that its full expert dropped.
+        Of the shape of `chosen`: False for a copy that its full expert dropped.
     experts : int
-        Experts of the layer.
+        Number of experts in the layer.
     capacity : int or None
-        Copies that an expert takes; None for no limit.
+        Copies per expert, None for no limit.
     """
 
     tokens: Floats
@@ -75,13 +75,13 @@ def random_layer(
     router_skew: float = 0.0,
     seed: int,
 ) -> Layer:
-    """Draw a layer with normally distributed weights that keep the size of a token.
+    """Draw a layer with normally distributed weights that preserve the norm of a token.
 
     Parameters
     ----------
     hidden_size, expert_intermediate_size, experts : int
     router_skew : float
-        Standard deviation of the router's biases relative to its scores: 0 makes all experts alike popular.
+        Standard deviation of the router's biases relative to its scores. With 0 all experts are equally popular.
     seed : int
         The same seed gives the same layer.
 
@@ -92,7 +92,7 @@ def random_layer(
     Raises
     ------
     ValueRangeError
-        For a size below 1 and for a negative skew.
+        For a size below 1 or a negative skew.
     """
     width, inner = natural(hidden_size, "hidden_size"), natural(expert_intermediate_size, "expert_intermediate_size")
     count = natural(experts, "experts")
@@ -116,7 +116,7 @@ def expert(layer: Layer, tokens: npt.ArrayLike, number: int) -> Floats:
     tokens : array_like
         Of shape (tokens, hidden_size).
     number : int
-        Of the expert, from 0.
+        Number of the expert, from 0.
 
     Returns
     -------
@@ -136,8 +136,8 @@ def forward(
     """Run a layer: the weighted sum of each token's experts, plus the token.
 
     y = x + sum_e softmax(s)_e f_e(x) for the k chosen experts e, with scores s = x R + b and the softmax of the
-    chosen ones. An expert takes at most C = ceil(capacity_factor T k/X) of the T k copies; first choices go before
-    second ones, earlier tokens before later ones. A dropped copy adds nothing, its token keeps the residual
+    chosen ones. An expert accepts at most C = ceil(capacity_factor T k/X) of the T k copies. First choices precede
+    second ones, earlier tokens precede later ones. A dropped copy adds nothing, and its token keeps the residual
     (Lepikhin et al. 2020, arXiv:2006.16668; Fedus et al. 2021, arXiv:2101.03961).
 
     Parameters
@@ -147,7 +147,7 @@ def forward(
         Of shape (tokens, hidden_size).
     experts_per_token : int
     capacity_factor : float, optional
-        Capacity relative to the mean load of an expert; no limit unless given. With a limit the output depends on the
+        Capacity relative to the mean load of an expert. By default no limit. With a limit the output depends on the
         order of the tokens.
 
     Returns
@@ -159,7 +159,7 @@ def forward(
     InputTypeError
         For tokens of another width.
     ValueRangeError
-        For more experts per token than experts, and for a factor of at most 0.
+        For more experts per token than experts, or a factor that is not positive.
 
     Examples
     --------
@@ -191,15 +191,15 @@ def load(output: Output, *, chips: int = 1) -> pd.DataFrame:
     Parameters
     ----------
     output : Output
-        Of `forward`.
+        From `forward`.
     chips : int
-        Chips that the experts are placed on by number, as many on each as possible.
+        Chips to place the experts on, in order and as evenly as possible.
 
     Returns
     -------
     pandas.DataFrame
-        Index `expert`; columns `chip`, `routed`, `processed`, `dropped`. The routed copies sum to tokens times experts
-        per token.
+        Index `expert`. Columns `chip`, `routed`, `processed`, `dropped`. The routed copies sum to the product of tokens
+        and experts per token.
     """
     import pandas as pd
 
@@ -217,32 +217,31 @@ def exchange(
     dispatch_bytes_per_element: float = 2.0,
     combine_bytes_per_element: float = 2.0,
 ) -> pd.DataFrame:
-    """Count the bytes that tokens move to their experts and back, chip by chip.
+    """Count the all-to-all bytes between tokens and experts, per chip.
 
-    Tokens are spread among chips in their order, experts by number. Every processed copy counts, as in
-    `all_to_all_bytes_per_layer`: `local` says how many stay on their chip.
+    Chips hold tokens and experts in order. Every processed copy counts, as in `all_to_all_bytes_per_layer`, and `local`
+    counts the copies that stay on their chip.
 
     Parameters
     ----------
     output : Output
-        Of `forward`.
+        From `forward`.
     chips : int
     dispatch_bytes_per_element, combine_bytes_per_element : float
-        In bytes, bf16 unless given.
+        In bytes, by default for bf16.
 
     Returns
     -------
     pandas.DataFrame
-        Index `chip`; columns `sent` and `received` (copies), `local` (copies sent to the chip itself),
-        `dispatch_bytes` and `combine_bytes` (of the copies sent, and of their results), `contacted` (chips that a token
-        of this chip reaches, mean).
+        Index `chip`. Columns `sent` and `received` (copies), `local` (copies sent to the chip itself), `dispatch_bytes`
+        and `combine_bytes` (of the copies sent, and of their results), `contacted` (mean chips reached per token).
     """
     import pandas as pd
 
     count, width = len(output.tokens), output.tokens.shape[1]
-    place = _chips_of(output.experts, chips)
+    chip_of = _chips_of(output.experts, chips)
     home = np.broadcast_to(_chips_of(count, chips)[:, None], output.chosen.shape)
-    target = place[output.chosen]
+    target = chip_of[output.chosen]
     copies, goals = home[output.processed], target[output.processed]
     reached = np.zeros((count, chips), dtype=bool)
     rows = np.broadcast_to(np.arange(count)[:, None], output.chosen.shape)[output.processed]
@@ -285,16 +284,16 @@ def imbalance(
     router_skew : float
         As in `random_layer`.
     layers : int
-        Routers that are drawn, each with another batch.
+        Number of routers to draw, each with a new batch.
     hidden_size : int
     seed : int
 
     Returns
     -------
     pandas.DataFrame
-        Index `layer`; columns `popularity_cv` (coefficient of variation of the experts' popularity, chance taken off),
-        `imbalance` (copies of the fullest chip relative to the mean) and `expected_imbalance` (the quantity
-        `expert_imbalance` at that popularity). The quantity is a mean over routers: compare means.
+        Index `layer`. Columns `popularity_cv` (coefficient of variation of the experts' popularity, sampling noise
+        removed), `imbalance` (maximum relative to mean copies per chip) and `expected_imbalance` (`expert_imbalance` at
+        that popularity). The quantity is a mean over routers, so compare means.
 
     Examples
     --------
@@ -306,7 +305,7 @@ def imbalance(
 
     count, copies = natural(tokens, "tokens"), natural(experts_per_token, "experts_per_token")
     draw = np.random.default_rng(natural(seed, "seed", least=0))
-    place = _chips_of(natural(experts, "experts"), chips)
+    chip_of = _chips_of(natural(experts, "experts"), chips)
     rows = []
     for _ in range(natural(layers, "layers")):
         layer = random_layer(
@@ -318,10 +317,10 @@ def imbalance(
         )
         chosen = _chosen(_scores(layer, draw.standard_normal((count, hidden_size))), copies)
         relative = np.bincount(chosen.ravel(), minlength=experts) * (experts / (count * copies))
-        # Each token takes an expert once, so that chance varies as in a binomial draw of k of X.
+        # A token chooses an expert at most once, so the variance is as in a binomial draw of k out of X.
         chance = (experts - copies) / (count * copies)
         rows.append(
-            (max(relative.var() - chance, 0.0) ** 0.5, np.bincount(place, relative, chips).max() * chips / experts)
+            (max(relative.var() - chance, 0.0) ** 0.5, np.bincount(chip_of, relative, chips).max() * chips / experts)
         )
     table = pd.DataFrame(rows, columns=["popularity_cv", "imbalance"], index=pd.RangeIndex(len(rows), name="layer"))
     inputs = {"experts": experts, "experts_per_token": copies, "expert_parallel": chips, "routed_tokens": count}
@@ -345,7 +344,7 @@ def _scores(layer: Layer, x: Floats) -> Floats:
 
 
 def _chosen(scores: Floats, experts_per_token: int) -> npt.NDArray[np.intp]:
-    """Experts of the largest scores, best first."""
+    """Return the experts with the largest scores, best first."""
     count, experts = natural(experts_per_token, "experts_per_token"), scores.shape[1]
     if count > experts:
         raise ValueRangeError(f"experts_per_token must be at most experts, {experts}, got {experts_per_token!r}")
@@ -363,7 +362,7 @@ def _capacity(factor: float | None, chosen: npt.NDArray[np.intp], experts: int) 
 
 
 def _processed(chosen: npt.NDArray[np.intp], experts: int, capacity: int | None) -> npt.NDArray[np.bool_]:
-    """Copies within the capacity of their expert."""
+    """Mark the copies within the capacity of their expert."""
     if capacity is None:
         return np.ones(chosen.shape, dtype=bool)
     copies = chosen.T.ravel()  # first choices of all tokens, then second ones
@@ -375,8 +374,8 @@ def _processed(chosen: npt.NDArray[np.intp], experts: int, capacity: int | None)
 
 
 def _chips_of(count: int, chips: int) -> npt.NDArray[np.intp]:
-    """Chip of each of `count` things in their order."""
+    """Return the chip of each of `count` items in order."""
     size = natural(chips, "chips")
     if size > count:
-        raise ValueRangeError(f"chips must be at most {count}, one for each expert and token, got {chips!r}")
+        raise ValueRangeError(f"chips must be at most {count}, one per expert and token, got {chips!r}")
     return np.arange(count) * size // count

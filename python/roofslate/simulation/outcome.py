@@ -1,4 +1,4 @@
-"""Result of a simulated service: a table of requests, means and percentiles with their standard errors."""
+"""The result of a simulated service: requests, means and percentiles with standard errors."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ __all__ = ["STATUS", "Simulation", "check_percentiles"]
 STATUS = ("answered", "refused", "timed_out", "too_long")
 _LATENCIES = ("time_to_first_token", "time_per_output_token", "request_latency", "queue")
 _GAPS = "inter_token_latency"
-_BATCHES = 16  # of which means are compared, at least
+_BATCHES = 16  # minimum number of batches for standard errors
 _TEXTS = {"mean": "mean", "error": "±"}
 
 
-def check_percentiles(wanted: Any) -> tuple[float, ...]:
-    """Percentiles as shares, each between 0 and 1."""
-    listed = [wanted] if is_number(wanted) else wanted
+def check_percentiles(given: Any) -> tuple[float, ...]:
+    """Check percentiles, as fractions between 0 and 1."""
+    listed = [given] if is_number(given) else given
     try:
         listed = list(listed)
     except TypeError:
-        raise InputTypeError(f"percentiles: expected shares such as (0.5, 0.99), got {shown(wanted)}") from None
+        raise InputTypeError(f"percentiles: expected fractions such as (0.5, 0.99), got {shown(given)}") from None
     for q in listed:
         if not is_number(q) or not 0 < q < 1:
-            raise ValueRangeError(f"percentiles must lie between 0 and 1, such as 0.99 for p99, got {shown(q)}")
+            raise ValueRangeError(f"percentiles must be between 0 and 1, such as 0.99 for p99, got {shown(q)}")
     return tuple(sorted(float(q) for q in listed))
 
 
@@ -56,18 +56,17 @@ class Simulation(Result):
     Attributes
     ----------
     requests : pandas.DataFrame
-        A row for each request that is measured, in the order of arrival within each replication: ``arrival`` (s),
-        ``queue`` (s until its prompt is begun), ``time_to_first_token`` (s), ``time_per_output_token`` (s, the time
-        from the first token to the last over the tokens between; NaN for one token), ``request_latency`` (s),
-        ``input_tokens``, ``output_tokens``, ``hit_tokens`` (of the prompt, found in a cache), ``preemptions``,
-        ``replica``, ``status`` (answered, refused, timed_out, too_long), ``waited`` (for a seat, longer than the step
-        under way) and ``replication``.
+        A row per measured request, sorted by arrival within each replication: ``arrival`` (s), ``queue`` (s until its
+        prefill starts), ``time_to_first_token`` (s), ``time_per_output_token`` (s, mean after the first token, NaN for
+        one token), ``request_latency`` (s), ``input_tokens``, ``output_tokens``, ``hit_tokens`` (of the prompt, read
+        from a prefix cache), ``preemptions``, ``replica``, ``status`` (answered, refused, timed_out, too_long),
+        ``waited`` (for a batch slot, beyond the current step) and ``replication``.
     seed : int
         Of the random numbers.
     load : float
-        Share of the time that a replica is busy at its limit of sequences; NaN of a trace.
+        Utilization of a replica at its limit of sequences, NaN for a trace.
     percentiles : tuple of float
-        Shown by `summary`.
+        Percentiles of `summary`.
     totals : dict of str to array
         By replication: ``arrived``, ``answered`` and ``lost`` requests from the first to the last event,
         ``time_in_system`` (their number integrated over time), ``sojourn`` (the sum of their times), ``steps``.
@@ -82,19 +81,19 @@ class Simulation(Result):
 
     @cached_property
     def _batches(self) -> list[slice]:
-        """Rows whose means are compared: each replication in equal parts."""
+        """Rows of the batches whose means are compared, as equal parts of each replication."""
         replications = self.requests["replication"].to_numpy()
         count = int(replications[-1]) + 1
         parts = math.ceil(_BATCHES / count)
-        found = []
+        slices = []
         for k in range(count):
             first, last = np.searchsorted(replications, [k, k + 1])
             edges = np.linspace(first, last, min(parts, int(last - first)) + 1).astype(int)
-            found += [slice(a, b) for a, b in itertools.pairwise(edges)]
-        return found
+            slices += [slice(a, b) for a, b in itertools.pairwise(edges)]
+        return slices
 
     def percentile(self, name: str, q: float) -> tuple[float, float]:
-        """Percentile of a latency, and its standard error.
+        """Return a percentile of a latency, and its standard error.
 
         Parameters
         ----------
@@ -102,12 +101,12 @@ class Simulation(Result):
             ``"time_to_first_token"``, ``"time_per_output_token"``, ``"request_latency"``, ``"queue"`` or
             ``"inter_token_latency"``.
         q : float
-            As a share: 0.99 for p99.
+            As a fraction: 0.99 for p99.
 
         Returns
         -------
         value, error : float
-            In seconds. The error is that of means of batches of requests; NaN where there is one batch.
+            In seconds. The error is computed from means of batches of requests. NaN if there is one batch.
 
         Raises
         ------
@@ -115,32 +114,32 @@ class Simulation(Result):
         """
         shares = check_percentiles(q)
         if len(shares) != 1:
-            raise ValueRangeError(f"q: expected one share, such as 0.99 for p99, got {shown(q)}")
+            raise ValueRangeError(f"q: expected one fraction, such as 0.99 for p99, got {shown(q)}")
         if name not in (*_LATENCIES, _GAPS):
             raise unknown("latency", name, (*_LATENCIES, _GAPS))
-        (found,) = self._percentiles(name, shares)
-        return found
+        (estimate,) = self._percentiles(name, shares)
+        return estimate
 
     def _percentiles(self, name: str, shares: tuple[float, ...]) -> list[tuple[float, float]]:
-        """Percentiles of a latency with their errors, for one pass over the requests."""
+        """Compute percentiles of a latency with their errors, from one scan of the requests."""
         if name == _GAPS:
-            whole = _quantiles_of_bins(np.sum(self._gaps, axis=0), shares)
+            estimates = _quantiles_of_bins(np.sum(self._gaps, axis=0), shares)
             parts = [_quantiles_of_bins(each, shares) for each in self._gaps]
         else:
             values = self.requests[name].to_numpy()
-            whole = _quantiles(values, shares)
+            estimates = _quantiles(values, shares)
             parts = [_quantiles(values[rows], shares) for rows in self._batches]
-        return [(float(x), _error([part[k] for part in parts])) for k, x in enumerate(whole)]
+        return [(float(x), _error([part[k] for part in parts])) for k, x in enumerate(estimates)]
 
     def mean(self, name: str) -> tuple[float, float]:
-        """Mean of a latency, a count or a share, and its standard error.
+        """Return the mean of a latency, a count or a fraction, and its standard error.
 
         Parameters
         ----------
         name : str
-            As for `percentile`, a column of numbers of `requests`, or ``"running_sequences"`` (that decode, in the
-            whole service), ``"throughput"`` (answered requests, 1/s), ``"refused_share"`` (refused, timed out or too
-            long), ``"waiting_share"`` (no seat was free), ``"hit_rate"`` (tokens of prompts that a cache had).
+            As for `percentile`, a numeric column of `requests`, or ``"running_sequences"`` (decoding, in the entire
+            service), ``"throughput"`` (answered requests, 1/s), ``"refused_share"`` (refused, timed out or too long),
+            ``"waiting_share"`` (no free batch slot), ``"hit_rate"`` (fraction of prompt tokens in a prefix cache).
 
         Returns
         -------
@@ -160,11 +159,11 @@ class Simulation(Result):
             top, bottom = (totals[part] for part in ratios[name])
             return _ratio(top.sum(), bottom.sum()), _error([_ratio(a, b) for a, b in zip(top, bottom, strict=True)])
         values, weights = self._counted(name)
-        whole = _ratio(np.nansum(values), weights.sum())
-        return whole, _error([_ratio(np.nansum(values[rows]), weights[rows].sum()) for rows in self._batches])
+        ratio = _ratio(np.nansum(values), weights.sum())
+        return ratio, _error([_ratio(np.nansum(values[rows]), weights[rows].sum()) for rows in self._batches])
 
     def _counted(self, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Values of the rows, and what their sum is divided by."""
+        """Return values by row, and the weights that their sum is divided by."""
         requests = self.requests
         ones = np.ones(len(requests))
         values: npt.NDArray[np.float64]
@@ -188,21 +187,21 @@ class Simulation(Result):
         return values, np.isfinite(values).astype(float)
 
     def summary(self) -> pd.DataFrame:
-        """Means and percentiles with their standard errors.
+        """Tabulate means and percentiles with their standard errors.
 
         Returns
         -------
         pandas.DataFrame
             Indexed by result, with columns ``mean``, ``mean_error`` and for each percentile such as ``p99`` and
-            ``p99_error``: seconds for latencies, requests per second for ``throughput``, otherwise numbers.
+            ``p99_error``. Latencies are in seconds, ``throughput`` in requests per second.
         """
         import pandas as pd
 
         rows: dict[str, dict[str, float]] = {}
         for name in ("time_to_first_token", "time_per_output_token", _GAPS, "request_latency", "queue"):
             rows[name] = dict(zip(("mean", "mean_error"), self.mean(name), strict=True))
-            for q, found in zip(self.percentiles, self._percentiles(name, self.percentiles), strict=True):
-                rows[name][percent(q)], rows[name][f"{percent(q)}_error"] = found
+            for q, estimate in zip(self.percentiles, self._percentiles(name, self.percentiles), strict=True):
+                rows[name][percent(q)], rows[name][f"{percent(q)}_error"] = estimate
         for name in ("running_sequences", "throughput", "waiting_share", "refused_share", "hit_rate"):
             rows[name] = dict(zip(("mean", "mean_error"), self.mean(name), strict=True))
         return pd.DataFrame.from_dict(rows, orient="index")
@@ -233,7 +232,7 @@ class Simulation(Result):
 
 
 def percent(q: float) -> str:
-    """Name of a percentile: p99, p99.9."""
+    """Return the name of a percentile: p99, p99.9."""
     return f"p{round(100 * q, 6):g}"
 
 
@@ -256,7 +255,7 @@ def _quantiles(values: npt.NDArray[np.float64], shares: tuple[float, ...]) -> np
 
 
 def _quantiles_of_bins(histogram: npt.NDArray[np.int64], shares: tuple[float, ...]) -> npt.NDArray[np.float64]:
-    """Middles of the bins: bins are 0.2% wide."""
+    """Return quantiles as middles of the bins, which are 0.2% wide."""
     below = np.cumsum(histogram)
     if not below[-1]:
         return np.full(len(shares), math.nan)
@@ -265,6 +264,6 @@ def _quantiles_of_bins(histogram: npt.NDArray[np.int64], shares: tuple[float, ..
 
 
 def _error(values: Sequence[float]) -> float:
-    """Standard error of a mean of such values; NaN of one."""
+    """Return the standard error of a mean of such values, NaN for one value."""
     known = np.asarray(values)[np.isfinite(values)]
     return float(known.std(ddof=1) / math.sqrt(known.size)) if known.size > 1 else math.nan

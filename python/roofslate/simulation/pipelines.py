@@ -1,4 +1,4 @@
-"""Timetables of pipelines: which stage works on which batch, in inference and in training."""
+"""Timetables of pipelines: the work of each stage, in inference and in training."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ def pipeline_inference(
     stage_time: float | str = 1.0,
     hop_latency: float | str = 0.0,
 ) -> pd.DataFrame:
-    """Timetable of decoding on a pipeline of stages: one row a box, a stage at work on a token of a batch.
+    """Simulate decoding on a pipeline of stages, one row per stage and token of a batch.
 
-    A batch returns to the first stage for its next token, so the batches in flight go round and round.
+    A batch returns to the first stage for its next token, so the batches in flight circulate.
 
     Parameters
     ----------
     pipeline_stages : int
     microbatches : int, optional
-        Batches in flight; as many as stages unless given. With 1, one stage works and the others idle.
+        Batches in flight, by default one per stage. With 1, one stage works and the others idle.
     tokens : int
-        Tokens that each sequence gets.
+        Tokens to generate per sequence.
     stage_time : float or str
-        Time that a stage works on a batch.
+        Time of a stage per batch.
     hop_latency : float or str
         Time from the end of one stage to the start of the next, and from the last back to the first.
 
     Returns
     -------
     pandas.DataFrame
-        Columns `stage`, `microbatch`, `token`, `kind` ("forward"), `start` and `end`, the last two in seconds; in the
-        order of the starts.
+        Columns `stage`, `microbatch`, `token`, `kind` ("forward"), `start` and `end`, the last two in seconds. Sorted
+        by `start`.
 
     Examples
     --------
@@ -84,29 +84,29 @@ def pipeline_training(
     backward_forward_ratio: float = 2.0,
     weight_gradient_share: float = 0.5,
 ) -> pd.DataFrame:
-    """Timetable of a training step on a pipeline of stages: one row a box, a stage at work on a micro-batch.
+    """Simulate a training step on a pipeline, one row per stage and pass of a micro-batch.
 
-    A stage takes up work that has arrived. "gpipe" does all forwards first and then the backwards, last in, first out.
-    The others prefer a backward to a forward and run ahead of the backwards by so many forwards: P - s on stage s of P,
-    "zb_h2" by 2 (P - s) - 1. "zb_h1" and "zb_h2" take the gradients of the weights, which no other stage waits for,
-    out of the backward and compute them when there is nothing else to do.
+    A stage starts work that has arrived. "gpipe" does all forwards first and then the backwards, last in, first out.
+    The others prefer a backward to a forward, and limit how far forwards run ahead of backwards: P - s on stage s of P,
+    "zb_h2" 2 (P - s) - 1. "zb_h1" and "zb_h2" split the weight gradients, which no other stage waits for, from the
+    backward, and compute them in idle time.
 
     Parameters
     ----------
     pipeline_stages : int
     microbatches : int, optional
-        As many as stages unless given.
+        By default one per stage.
     pipeline_schedule : {"gpipe", "1f1b", "zb_h1", "zb_h2"}
     backward_forward_ratio : float
-        Time of a backward over that of a forward: 2 by its arithmetic, 1 as the lecture draws it.
+        Time of a backward relative to a forward: 2 by FLOPs, 1 in the lecture's drawing.
     weight_gradient_share : float
-        Share of a backward that gives the gradients of weights; for the last two schedules.
+        Fraction of a backward spent on weight gradients. For the last two schedules.
 
     Returns
     -------
     pandas.DataFrame
         Columns `stage`, `microbatch`, `kind` ("forward", "backward" or "weight"), `start` and `end`, the last two in
-        times of a forward; in the order of the starts. `stage_use` says how busy each stage is.
+        forward times. Sorted by `start`. `stage_use` gives the utilization of each stage.
 
     Examples
     --------
@@ -152,18 +152,18 @@ def pipeline_training(
 
 
 def stage_use(table: pd.DataFrame) -> pd.DataFrame:
-    """Busy and idle time of each stage of a pipeline's timetable.
+    """Sum the busy and idle time of each stage of a pipeline's timetable.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Of `pipeline_inference` or `pipeline_training`.
+        From `pipeline_inference` or `pipeline_training`.
 
     Returns
     -------
     pandas.DataFrame
-        Index `stage`; columns `start` of its first work, `end` of its last, `busy`, `idle` (between the two) and
-        `idle_share`. The largest of these is the bubble of a training step.
+        Index `stage`. Columns `start` of its first work, `end` of its last, `busy`, `idle` (between the two) and
+        `idle_share`. The largest `idle_share` is the pipeline bubble of a training step.
 
     Examples
     --------
@@ -185,20 +185,20 @@ def stage_use(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def stage_times(layer_times: npt.ArrayLike, *, pipeline_stages: int) -> pd.DataFrame:
-    """Time of each stage of a pipeline whose layers differ, such as those with local and with global attention.
+    """Sum the time of each pipeline stage if layers differ, as local and global attention do.
 
     Parameters
     ----------
     layer_times : array_like
-        Time of each layer, in the order of the model.
+        Time per layer, in the order of the model.
     pipeline_stages : int
-        Stages of equally many layers, one after the other.
+        Number of stages, each with equally many consecutive layers.
 
     Returns
     -------
     pandas.DataFrame
-        Index `stage`; columns `layers`, `time` and `utilization`, the stage's time over that of the slowest. The mean
-        of `utilization` is the balance of the pipeline.
+        Index `stage`. Columns `layers`, `time` and `utilization`, the stage time relative to the slowest stage. The
+        mean of `utilization` is the balance of the pipeline.
 
     Examples
     --------
@@ -211,7 +211,9 @@ def stage_times(layer_times: npt.ArrayLike, *, pipeline_stages: int) -> pd.DataF
     stages = natural(pipeline_stages, "pipeline_stages")
     times = np.asarray(layer_times, dtype=float)
     if times.ndim != 1 or times.size == 0 or times.size % stages:
-        raise ValueRangeError(f"layer_times must be one row that {stages} stages divide, got shape {times.shape}")
+        raise ValueRangeError(
+            f"layer_times must be one row of a length divisible by {stages} stages, got shape {times.shape}"
+        )
     if not (np.isfinite(times).all() and (times > 0).all()):
         raise ValueRangeError("layer_times must be positive and finite")
     time = times.reshape(stages, -1).sum(axis=1)
@@ -229,7 +231,7 @@ class _Box(NamedTuple):
 
 
 class _Stage:
-    """A stage in a training step: what has arrived, what it is allowed to do, and when it is free."""
+    """The state of a stage in a training step: arrived micro-batches, done work, free time."""
 
     def __init__(self, batches: int, ahead: int, forwards_first: bool, last: bool, times: dict[str, float]) -> None:
         self.batches = batches
@@ -239,16 +241,16 @@ class _Stage:
         self.times = times
         self.free = 0.0
         self.done = dict.fromkeys(times, 0)
-        # Micro-batches with the time of their arrival, in that order: all of a kind come from one stage.
+        # Micro-batches with arrival times, in that order: all of a kind come from one stage.
         self.arrived: dict[str, deque[tuple[int, float]]] = {kind: deque() for kind in times}
 
     def next_box(self) -> _Box:
-        """What the stage does next, given what has arrived so far; starts at infinity if there is nothing."""
+        """Return the next box of the stage, or one that starts at infinity without arrivals."""
         first = {kind: self.arrived[kind][self._position(kind)] for kind in self._by_preference() if self.arrived[kind]}
         if not first:
             return _Box(math.inf, math.inf, 0, "")
         start = max(self.free, min(time for _, time in first.values()))
-        at_hand = start + 1e-9 * (1 + start)  # sums of the same times in another order differ in their last bits
+        at_hand = start + 1e-9 * (1 + start)  # the same times summed in another order differ in their last bits
         kind = next(kind for kind, (_, time) in first.items() if time <= at_hand)
         return _Box(start, start + self.times[kind], first[kind][0], kind)
 

@@ -1,4 +1,4 @@
-"""A scenario of the closed forms as the simulator takes it: what presets supply, sessions, prompts read elsewhere."""
+"""Inputs of the closed forms as the simulator takes them: presets, sessions, pools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_sessions", "read_policy", "read_pool", "read_sessions", "with_presets"]
 
-_OF_SESSIONS = {  # input of the graph: what it is of a simulated session
+_OF_SESSIONS = {  # input of the graph: its counterpart in a simulated session
     "turns": "turns",
     "pause_time": "pause",
     "pause_cv": "pause_cv",
@@ -43,20 +43,22 @@ _NOT_SIMULATED = ("kept_output_share", "prefix_break_rate", "shared_prompt_token
 
 
 def with_presets(inputs: Mapping[str, Any]) -> WithScenario:
-    """The inputs, and those of the load that a preset supplies, such as the lengths of a workload."""
+    """Return the inputs with load inputs from presets, such as the lengths of a workload."""
     if not any(name in PRESETS for name in inputs):
         return changed(inputs, {})
     graph = {name: x for name, x in _of_graph(inputs).items() if name not in NUMBERS}
-    found = read_grid(Settled(graph)).inputs
-    wanted = [*NUMBERS, *_DESCRIBED, "prefix_hit_rate"]
+    graph_inputs = read_grid(Settled(graph)).inputs
+    names = [*NUMBERS, *_DESCRIBED, "prefix_hit_rate"]
     supplied = {
-        name: found[name].number for name in wanted if name in found and found[name].origin and not found[name].dims
+        name: graph_inputs[name].number
+        for name in names
+        if name in graph_inputs and graph_inputs[name].origin and not graph_inputs[name].dims
     }
     return changed(inputs, {name: x for name, x in supplied.items() if inputs.get(name) is None})
 
 
 def read_policy(inputs: Mapping[str, Any]) -> WithScenario:
-    """The inputs with ``serving_mode`` as a policy: what is read elsewhere is ``"apart"``."""
+    """Return the inputs with ``serving_mode`` as a policy, ``"apart"`` for separate prefill."""
     read = changed(inputs, {})
     mode = read.get("serving_mode")
     if mode is None or mode == "aggregated":
@@ -71,89 +73,91 @@ def read_policy(inputs: Mapping[str, Any]) -> WithScenario:
 
 
 def read_pool(inputs: Mapping[str, Any], prefill: PrefillPool | None) -> tuple[WithScenario, PrefillPool | None]:
-    """The inputs without ``prefill_replicas``, and the pool that these are."""
-    rest = changed(inputs, {})
-    given = rest.pop("prefill_replicas", None)
+    """Split ``prefill_replicas`` from the inputs, and return the pool of that size."""
+    simulated = changed(inputs, {})
+    given = simulated.pop("prefill_replicas", None)
     if given is None:
-        return rest, prefill
+        return simulated, prefill
     if prefill is not None:
-        raise IneffectiveInput(f"prefill_replicas={given!r}: prefill= has the replicas. Leave out one of the two")
-    if rest.get("prompt_policy") != "apart":
+        raise IneffectiveInput(
+            f"prefill_replicas={given!r}: prefill= gives the replicas already. Leave out one of the two."
+        )
+    if simulated.get("prompt_policy") != "apart":
         raise IneffectiveInput(
             f"prefill_replicas={given!r}: the replicas read their own prompts. Give "
-            'serving_mode="disaggregated", or leave it out'
+            'serving_mode="disaggregated", or leave out prefill_replicas.'
         )
     replicas = float(evaluate("prefill_replicas", {"prefill_replicas": given}))
     if replicas != int(replicas):
         raise ValueRangeError(f"prefill_replicas must be a whole number, got {given!r}")
-    return rest, PrefillPool(int(replicas))
+    return simulated, PrefillPool(int(replicas))
 
 
 def read_sessions(inputs: Mapping[str, Any]) -> tuple[WithScenario, Sessions | None]:
-    """The inputs of the simulated turns, and the sessions that a scenario describes by ``turns``."""
+    """Split sessions from the inputs, as described by ``turns``."""
     given = {name for name in _DESCRIBED if inputs.get(name) is not None}
     if "turns" not in given or float(evaluate("turns", {"turns": inputs["turns"]})) == 1:
         return changed(inputs, {}), None
     for name in _NOT_SIMULATED:
         if inputs.get(name) is not None:
-            raise IneffectiveInput(
-                f"{name} is not simulated: the hits of sessions follow from their caches. Leave it out"
-            )
-    rest = changed(inputs, {})
+            raise IneffectiveInput(f"{name} is not simulated: hits follow from the prefix caches. Leave it out.")
+    simulated = changed(inputs, {})
     for name in _DESCRIBED:
-        rest.pop(name, None)
+        simulated.pop(name, None)
     graph = _of_graph(inputs)
-    wanted = [*_OF_SESSIONS, "turns_distribution", "turn_input_tokens", "turn_rate"]
-    values = evaluate(wanted, Settled(graph))
+    outputs = [*_OF_SESSIONS, "turns_distribution", "turn_input_tokens", "turn_rate"]
+    values = evaluate(outputs, Settled(graph))
     tiers = [name for name in _TIERS if inputs.get(name) is not None]
-    room, fetch = _cache(graph, tiers, inputs.get("prefix_cache_capacity"))
+    capacities, fetch = _cache(graph, tiers, inputs.get("prefix_cache_capacity"))
     sessions = Sessions(
         **{field: float(values[name]) for name, field in _OF_SESSIONS.items()},
         fixed_turns=str(values["turns_distribution"].values) == "fixed",
-        cache_tokens=room,
+        cache_tokens=capacities,
         fetch_token_time=fetch,
     )
     if "hbm_prefix_cache" in tiers:
-        rest = changed(rest, {"hbm_prefix_cache": inputs["hbm_prefix_cache"]}, exempt=True)  # takes room of sequences
+        simulated = changed(
+            simulated, {"hbm_prefix_cache": inputs["hbm_prefix_cache"]}, exempt=True
+        )  # reduces the KV-cache capacity of sequences
     load = {"input_tokens": float(values["turn_input_tokens"]), "arrival_rate": float(values["turn_rate"])}
-    return changed(rest, load), sessions
+    return changed(simulated, load), sessions
 
 
 def check_sessions(sessions: Sessions, is_traced: bool) -> None:
-    """Refuse sessions that cannot be."""
+    """Raise an error for inconsistent sessions."""
     for name, least in (("turns", 1), ("pause", 0), ("pause_cv", 0), ("first_prompt", 0)):
         x = getattr(sessions, name)
         if not is_number(x) or not least <= x < math.inf:
             raise ValueRangeError(f"sessions.{name} must be a number of at least {least}, got {shown(x)}")
     if sessions.fixed_turns and sessions.turns != int(sessions.turns):
-        raise ValueRangeError(f"sessions.turns must be a whole number where it is fixed, got {shown(sessions.turns)}")
+        raise ValueRangeError(f"sessions.turns must be a whole number with fixed_turns, got {shown(sessions.turns)}")
     for name in ("cache_tokens", "fetch_token_time"):
         values = getattr(sessions, name)
         if not isinstance(values, (tuple, list)) or not all(is_number(x) and x >= 0 for x in values):
-            raise InputTypeError(f"sessions.{name} must be a tuple of numbers, one a tier, got {shown(values)}")
+            raise InputTypeError(f"sessions.{name} must be a tuple of numbers, one per tier, got {shown(values)}")
     if sessions.fetch_token_time and len(sessions.fetch_token_time) != len(sessions.cache_tokens):
         raise ValueRangeError(
             f"sessions.fetch_token_time has {len(sessions.fetch_token_time)} tiers and cache_tokens "
-            f"{len(sessions.cache_tokens)}: give one number for each"
+            f"{len(sessions.cache_tokens)}: give one number per tier"
         )
     if is_traced and sessions.turns != 1:
-        raise InputTypeError(f"sessions.turns={shown(sessions.turns)}: a trace has its turns; give turns=1")
+        raise InputTypeError(f"sessions.turns={shown(sessions.turns)}: a trace has its own turns. Give turns=1.")
 
 
 def _of_graph(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs that the closed forms know by the same words."""
+    """Return the inputs the closed forms accept under the same names."""
     known = entries()
     return {name: x for name, x in inputs.items() if name in PRESETS or (name in known and name not in CHOICES)}
 
 
 def _cache(graph: Mapping[str, Any], tiers: list[str], capacity: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Tokens of each tier of a replica, and the seconds to fetch one from it."""
+    """Return the tokens of each KV-cache tier of a replica, and seconds to fetch one."""
     names = tiers or (["prefix_cache_capacity"] if capacity is not None else [])
     if not names:
         return (), ()
     links = [_TIERS.get(name) for name in names]
-    found = evaluate([*names, *filter(None, links), "kv_bytes_per_token"], Settled(graph))
-    size = float(found["kv_bytes_per_token"])
-    room = tuple(float(found[name]) / size for name in names)
-    fetch = tuple(size / float(found[link]) if link else 0.0 for link in links)
-    return room, tuple(0.0 if math.isnan(x) else x for x in fetch)
+    values = evaluate([*names, *filter(None, links), "kv_bytes_per_token"], Settled(graph))
+    size = float(values["kv_bytes_per_token"])
+    capacities = tuple(float(values[name]) / size for name in names)
+    fetch = tuple(size / float(values[link]) if link else 0.0 for link in links)
+    return capacities, tuple(0.0 if math.isnan(x) else x for x in fetch)

@@ -1,6 +1,6 @@
-"""Timetables: departures and boarding of passes, work of pipeline stages in inference and training.
+"""Timetables of passes and pipelines: departures, boarding, work of stages.
 
-They are simulated request by request and box by box; the registry has the closed forms.
+They are simulated request by request and box by box. The registry has the closed forms.
 """
 
 from roofslate.simulation.pipelines import (

@@ -42,7 +42,7 @@ _COLUMNS = (
     *("arrival", "queue", "time_to_first_token", "time_per_output_token", "request_latency"),
     *("input_tokens", "output_tokens", "hit_tokens", "preemptions", "replica"),
 )
-_LATENCIES = ("time_to_first_token", "request_latency")  # which begin when the client asks
+_LATENCIES = ("time_to_first_token", "request_latency")  # measured from the submission by the client
 
 
 def simulate(
@@ -66,46 +66,46 @@ def simulate(
 ) -> Simulation:
     """Simulate requests to a service with continuous batching, one by one.
 
-    Step times are those of the model on its chips, as `evaluate` computes them, or `steps`.
+    Step times are computed for the model and its chips, as `evaluate` computes them, or from `steps`.
 
     Parameters
     ----------
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     requests : int
-        How many are measured, over all replications.
+        Number of measured requests, over all replications.
     seed : int
-        Of the random numbers. The same seed gives the same bits, whatever the number of threads.
+        Of the random numbers. The same seed gives the same bits on any number of threads.
     trace : pandas.DataFrame or path, optional
-        Recorded requests in place of an arrival rate and lengths: columns ``arrival`` (s), ``input_tokens``,
-        ``output_tokens`` and ``session`` (optional); a path is read by `read_trace`.
+        Recorded requests instead of an arrival rate and lengths: columns ``arrival`` (s), ``input_tokens``,
+        ``output_tokens`` and ``session`` (optional). A path is read by `read_trace`.
     steps : StepTimes, optional
-        In place of a model and chips.
+        Step times instead of a model and chips.
     sessions : Sessions, optional
-        Requests that come in turns, with a prefix cache; by default those that the inputs describe by ``turns``, with
-        ``pause_time`` and the caches of a replica.
+        Requests in turns, with a prefix cache. By default as the inputs describe them by ``turns``, with ``pause_time``
+        and the KV-cache tiers of a replica.
     prefill : PrefillPool, optional
-        Replicas that read prompts for those that decode; as many as `prefill_replicas` by default, where that is given.
+        Replicas for prefill only. By default as many as `prefill_replicas`, if given.
     cache_room : float, optional
-        Tokens of running sequences that a replica has room for. A request waits until there is room for its prompt;
-        where answers outgrow it, the youngest sequence is preempted and read anew later. Without it, the seats are
-        those for which memory has room at mean lengths.
+        KV-cache capacity of a replica, in tokens. A request waits until its prompt fits. If answers outgrow the
+        capacity, the youngest sequence is preempted and recomputed later. Without it, the batch slots are limited by
+        memory at mean lengths.
     time_out : float, optional
-        Seconds after which a request that has not begun is given up.
+        Seconds after which a request that has not started is canceled.
     replications : int, optional
-        Independent runs over which the requests are divided; by default 16, fewer for few requests.
+        Independent runs that share the requests. By default 16, or fewer for few requests.
     warm_up : int, optional
-        Requests before those that are measured, in each replication; by default at least 10%, more at high load.
+        Unmeasured requests at the start of each replication. By default at least 10%, more at high load.
     percentiles : sequence of float
-        Shown in the summary, as shares.
+        Percentiles of the summary, as fractions.
     threads, progress
-        As for `evaluate`; a thread runs whole replications.
+        As for `evaluate`. A thread runs one replication at a time.
     **inputs
         Of the service: ``arrival_rate``, ``replicas`` (1), ``router`` (``"random"``, ``"round_robin"``,
         ``"least_requests"``, ``"session"``), ``arrival_cv`` (1: Poisson), ``input_cv``, ``output_cv`` (0: equal
-        lengths; otherwise lognormal), ``prompt_policy`` (``"first"``, ``"chunked"``, ``"apart"``),
+        lengths, otherwise lognormal), ``prompt_policy`` (``"first"``, ``"chunked"``, ``"apart"``),
         ``step_token_budget`` (8192), ``max_running_sequences`` (inf), ``queue_room`` (inf). All others as for `value`,
-        presets such as `workload` too; ``serving_mode="disaggregated"`` reads prompts ``"apart"``.
+        presets such as `workload` included. ``serving_mode="disaggregated"`` implies the policy ``"apart"``.
 
     Returns
     -------
@@ -115,23 +115,24 @@ def simulate(
     Raises
     ------
     ValueRangeError
-        Also where the load is 1 or more and neither `queue_room` nor `time_out` limits the queue, and where a trace is
-        out of order.
+        Also if the load is 1 or more and neither `queue_room` nor `time_out` limits the queue, or if a trace is not
+        sorted by arrival.
     MissingInput, UnknownName, UnitError, InputTypeError, IneffectiveInput
         Before any work is done.
 
     Warns
     -----
     RoofslateWarning
-        Where waits grow throughout the run: an overload that only shows there, as with caches that miss.
+        If waits grow throughout the run. The load may be below 1 and the service overloaded, as after prefix-cache
+        misses.
 
     Notes
     -----
-    A step decodes a token of each running sequence and takes ``t(B)`` for B of them. Prompts ``first``: steps of
-    prompts alone, of at most `step_token_budget` tokens, while decoding stands still; a longer prompt has its step to
-    itself. ``chunked``: each step also takes prompt tokens, up to the budget. The end of a prompt makes the first
-    token. ``apart``: a request joins with its prompt read, and its first token is that of its first step. The time per
-    output token of a request is ``(end - first token) / (output_tokens - 1)``; the inter-token latency is the gap
+    A decode step takes ``t(B)`` and generates a token for each of B running sequences. ``first``: prompts have separate
+    steps of at most `step_token_budget` tokens, during which decoding pauses. A longer prompt has a step to itself.
+    ``chunked``: each step also processes prompt tokens, up to the budget. The end of a prompt generates the first
+    token. ``apart``: a request joins after its prefill, and its first step generates the first token. The time per
+    output token of a request is ``(end - first token) / (output_tokens - 1)``. The inter-token latency is the gap
     between two deliveries of a sequence, weighted by tokens, in bins 0.2% wide.
 
     Examples
@@ -176,7 +177,7 @@ def simulate(
 
 
 def _warn_of_growth(rows: pd.DataFrame) -> None:
-    """Warn where waits grow in all replications: of a steady service that is chance, one in thousands."""
+    """Warn if waits grow in all replications, which a steady service shows once in thousands."""
     runs = int(rows["replication"].iloc[-1]) + 1
     waits = rows["time_to_first_token"].to_numpy()
     size = len(rows) // runs // 4
@@ -190,8 +191,8 @@ def _warn_of_growth(rows: pd.DataFrame) -> None:
     ]
     if all(grows):
         warn(
-            "waits grow from the first quarter of each replication to the last: the service does not keep up with "
-            "arrival_rate, and longer runs have longer waits. Add replicas, or give queue_room or time_out",
+            "waits grow from the first quarter of each replication to the last: the service is overloaded at "
+            "arrival_rate. Longer runs will show longer waits. Add replicas, or give queue_room or time_out",
             RoofslateWarning,
         )
 
@@ -205,14 +206,14 @@ def _whole(name: str, given: Any, least: int) -> int:
 
 
 def _with_lengths(inputs: dict[str, Any], recorded: pd.DataFrame) -> dict[str, Any]:
-    """The inputs with the mean lengths of a trace, for the times of steps."""
+    """Return the inputs with the mean lengths of a trace, for step times."""
     for name in ("arrival_rate", "arrival_cv", "input_cv", "output_cv"):
         if inputs.get(name) is not None:
-            raise InputTypeError(f"{name}={shown(inputs[name])}: the trace has it. Leave out one of them")
+            raise InputTypeError(f"{name}={shown(inputs[name])}: the trace gives it already. Leave out one of them.")
     means = {name: float(recorded[name].mean()) for name in ("input_tokens", "output_tokens")}
     given = {name: x for name, x in inputs.items() if name in means}
     if given:
-        raise InputTypeError(f"{next(iter(given))}: the trace has it. Leave out one of them")
+        raise InputTypeError(f"{next(iter(given))}: the trace gives it already. Leave out one of them.")
     return with_scenario(inputs, means)
 
 
@@ -224,21 +225,23 @@ def _service(
     prefill: PrefillPool | None,
     limits: Mapping[str, Any],
 ) -> Service:
-    read, rest = read_service(inputs, is_traced=recorded is not None)
+    read, graph_inputs = read_service(inputs, is_traced=recorded is not None)
     for name in ("input_tokens", "output_tokens"):
         if name not in read:
-            raise MissingInput(f"rs.simulate needs {name} (in token/sequence), or a trace")
+            raise MissingInput(f"rs.simulate() expects {name} (in token/sequence), or a trace. Give one of them.")
     if sessions is not None and not isinstance(sessions, Sessions):
         raise InputTypeError(f"sessions: expected rs.Sessions, got {shown(sessions)}")
     if prefill is not None and not isinstance(prefill, PrefillPool):
         raise InputTypeError(f"prefill: expected rs.PrefillPool, got {shown(prefill)}")
-    room, patience = (_limit(name, x) for name, x in limits.items())
+    cache_room, patience = (_limit(name, x) for name, x in limits.items())
     rate = float(read.get("arrival_rate", 1.0))
     if recorded is not None:
         span = float(recorded["arrival"].iloc[-1] - recorded["arrival"].iloc[0])
         rate = len(recorded) / span if span > 0 else 1.0
     if prefill is not None and inputs.get("prompt_policy", "apart") != "apart":
-        raise InputTypeError(f"prompt_policy={read['prompt_policy']!r}: with prefill= prompts are read apart")
+        raise InputTypeError(
+            f"prompt_policy={read['prompt_policy']!r}: prefill= implies prompt_policy='apart'. Leave out one of them."
+        )
     if sessions is not None:
         check_sessions(sessions, recorded is not None)
     service = Service(
@@ -256,10 +259,10 @@ def _service(
         queue_room=read["queue_room"],
         prefill=prefill,
         sessions=sessions,
-        cache_room=room,
+        cache_room=cache_room,
         time_out=patience,
     )
-    service = steps_of_graph(service, rest) if steps is None else abstract_steps(service, steps, rest)
+    service = steps_of_graph(service, graph_inputs) if steps is None else abstract_steps(service, steps, graph_inputs)
     if prefill is not None:
         _check_pool(prefill)
         return replace(service, **prefill.times())
@@ -345,17 +348,17 @@ def _core_load(service: Service, recorded: pd.DataFrame | None) -> dict[str, Any
 
 
 def _settling(service: Service, requests: int) -> int:
-    """Requests until a service that starts empty has settled: relaxation of the sequences and of the queue."""
+    """Return the requests until steady state, by relaxation of the sequences and of the queue."""
     free = max(1 - sum(service.load()), 0.02)
     present = service.replicas * service.running()
-    alive = 0.0  # turns that arrive while the first sessions end
+    alive = 0.0  # arrivals during the first sessions
     if service.sessions is not None:
         alive = 4 * service.rate * service.sessions.turns * service.sessions.pause
     return math.ceil(min(max(0.1 * requests, 5 * present + 20 * service.replicas / free**2, alive), 1e7))
 
 
 def _runs(service: Service, requests: int) -> int:
-    """Replications by default: 16, and fewer where each would settle for longer than it measures, but 4."""
+    """Return the default number of replications: 16, or fewer for long warm-ups, at least 4."""
     most = max(min(16, requests // 5000), 1)
     return min(most, max(requests // _settling(service, 0), 4))
 
@@ -378,16 +381,16 @@ def _simulated(
     if recorded is not None:
         requests, runs, before = len(recorded), 1, 0
         if replications not in (None, 1):
-            raise ValueRangeError(f"replications={shown(replications)}: a trace is one run")
+            raise ValueRangeError(f"replications={shown(replications)}: expected 1 with a trace. Leave it out.")
         if warm_up not in (None, 0):
-            raise ValueRangeError(f"warm_up={shown(warm_up)}: of a trace all requests are measured")
+            raise ValueRangeError(f"warm_up={shown(warm_up)}: all requests of a trace are measured. Leave it out.")
     else:
         runs = _runs(service, requests) if replications is None else _whole("replications", replications, 1)
         if runs > requests:
-            raise ValueRangeError(f"replications={runs}: more than the {requests} requests")
+            raise ValueRangeError(f"replications={runs}: expected at most {requests}, the number of requests")
         before = _settling(service, requests // runs) if warm_up is None else _whole("warm_up", warm_up, 0)
     count = thread_count(threads)
-    with Progress(progress, "request") as told:
+    with Progress(progress, "request") as bar:
         result = _core.simulate_service(
             _core_service(service),
             _core_load(service, recorded),
@@ -397,7 +400,7 @@ def _simulated(
             drain,
             seed,
             count,
-            told.callback,
+            bar.callback,
         )
     table = pd.DataFrame({name: result[name] for name in _COLUMNS}, copy=False)
     table["status"] = pd.Categorical.from_codes(result["status"], pd.Index(STATUS))
@@ -439,17 +442,17 @@ def run_steps(
     percentiles: Sequence[float] = (0.5, 0.9, 0.99),
     threads: int | None = None,
 ) -> dict[str, float]:
-    """Means and percentiles of a service of plain numbers, unchecked: for tests of closed forms.
+    """Simulate a service given by plain numbers, unchecked, for tests of closed forms.
 
-    A step takes ``base + slope * B``. `geometric` draws lengths of prompts, of answers as 1, 2, 3, ... with the same
-    chance of an end at each. `drain` stops arrivals after the last request that is measured.
+    A step takes ``base + slope * B``. With `geometric`, lengths of prompts or answers are 1, 2, 3, ... with a constant
+    probability of ending at each. `drain` stops arrivals after the last measured request.
 
     Returns
     -------
     dict
-        Of `Simulation.summary` as ``"time_to_first_token_p99"`` and ``"time_to_first_token_p99_error"``; also
-        ``"time_per_decoded_token_mean"``, the running sequences over the rate of decoded tokens, ``"load"`` and
-        ``"in_system_mean"``, the requests in the service from the first event to the last.
+        As in `Simulation.summary`: ``"time_to_first_token_p99"`` and ``"time_to_first_token_p99_error"``. Also
+        ``"time_per_decoded_token_mean"``, the ratio of running sequences to decoded tokens per second, ``"load"`` and
+        ``"in_system_mean"``, the requests in the service between the first and the last event.
     """
     service = Service(
         rate=arrival_rate,
@@ -481,10 +484,10 @@ def run_steps(
         progress=False,
         drain=drain,
     )
-    found: dict[str, float] = {"load": result.load}
+    statistics: dict[str, float] = {"load": result.load}
     for name, row in result.summary().iterrows():
-        found |= {f"{name}_{label}": float(x) for label, x in row.items() if not math.isnan(x)}
+        statistics |= {f"{name}_{label}": float(x) for label, x in row.items() if not math.isnan(x)}
     mean, error = result.mean("time_per_decoded_token")
-    found |= {"time_per_decoded_token_mean": mean, "time_per_decoded_token_mean_error": error}
-    found["in_system_mean"] = float(result.totals["time_in_system"].sum() / result.totals["end"].sum())
-    return found
+    statistics |= {"time_per_decoded_token_mean": mean, "time_per_decoded_token_mean_error": error}
+    statistics["in_system_mean"] = float(result.totals["time_in_system"].sum() / result.totals["end"].sum())
+    return statistics

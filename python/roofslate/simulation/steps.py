@@ -1,4 +1,4 @@
-"""Inputs of a simulated service: its load, its limits, the times of its steps."""
+"""Inputs of a simulated service: load, limits, step times."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ __all__ = [
 
 _POLICIES = ("first", "chunked", "apart")
 _ROUTERS = ("random", "round_robin", "least_requests", "session")
-_MOST_SEQUENCES = 4096  # at which steps are computed where nothing limits them
+_MOST_SEQUENCES = 4096  # largest computed batch without a limit
 _LOADS = ("batch_size", "concurrency", "running_sequences")
 
 
 @dataclass(frozen=True)
 class StepTimes:
-    """Times of the steps of a replica, in place of a model and chips.
+    """Step times of a replica, instead of a model and chips.
 
     Attributes
     ----------
     base, slope : float
         A step with B decoding sequences takes ``base + slope * B`` seconds.
     prompt_token_time : float
-        Time that a prompt token adds, s.
+        Seconds per prompt token.
     prompt_fixed_time : float
-        Time of a step of prompts beside its tokens, s; with `prompt_policy` ``"first"`` and in a `PrefillPool`.
+        Seconds per prefill step, in addition to its tokens. With `prompt_policy` ``"first"`` and in a `PrefillPool`.
     seats : float
-        Most sequences at a time; `max_running_sequences` may lower it.
+        Batch slots. `max_running_sequences` may lower their number.
     emitted : float
-        Tokens of an answer that a step makes, at least 1: more than 1 with speculation.
+        Answer tokens per step, at least 1. Above 1 with speculation.
     """
 
     base: float
@@ -68,23 +68,23 @@ class StepTimes:
 
 @dataclass(frozen=True)
 class Sessions:
-    """Requests that come in turns: each prompt repeats what was said before.
+    """Requests in turns: each prompt repeats the conversation so far.
 
-    ``input_tokens`` are then the new tokens of a turn, and ``arrival_rate`` counts turns.
+    ``input_tokens`` then counts the new tokens of a turn, and ``arrival_rate`` counts turns.
 
     Attributes
     ----------
     turns : float
-        Mean turns of a session, geometric; with `fixed_turns` the same for all, a whole number.
+        Mean turns per session, geometric. With `fixed_turns` the same for all, a whole number.
     pause : float
         Mean seconds from the end of an answer to the next turn, lognormal.
     pause_cv : float
         Coefficient of variation of the pauses.
     first_prompt : float
-        Tokens that precede the first turn, such as a system prompt.
+        Tokens before the first turn, such as a system prompt.
     cache_tokens : tuple of float
-        Tokens of idle sessions that a replica keeps, by tier, the fastest first. The least recently used go down a
-        tier, and from the last one out.
+        Capacity for idle sessions in tokens, per replica and tier, the fastest first. The least recently used session
+        moves down a tier, and is evicted from the last one.
     fetch_token_time : tuple of float
         Seconds to fetch a token from each tier.
     """
@@ -98,27 +98,27 @@ class Sessions:
     fetch_token_time: tuple[float, ...] = ()
 
     def context(self, new: float, answer: float) -> float:
-        """Mean tokens of a turn's prompt, what was said before included."""
+        """Return the mean prompt length of a turn, earlier turns included, in tokens."""
         earlier = (self.turns - 1) / (2 if self.fixed_turns else 1)
         return self.first_prompt + new + (new + answer) * earlier
 
 
 @dataclass(frozen=True)
 class PrefillPool:
-    """Replicas that read prompts for those that decode: first come, first served, one prompt at a time each.
+    """Replicas for prefill only: first come, first served, one prompt at a time each.
 
     Attributes
     ----------
     replicas : int
-        How many.
+        Number of replicas.
     token_time, fixed_time : float, optional
-        Seconds of a prompt token, and of a prompt beside its tokens; by default those of the model on its chips.
+        Seconds per prompt token, and per prompt in addition. By default computed for the model and its chips.
     transfer_time, transfer_token_time : float, optional
-        Seconds until the cache of a prompt has reached the replica that decodes: fixed, and for each token of it; by
-        default those of the model on its chips.
+        Seconds until the KV cache of a prompt has reached the decoding replica: fixed, and per token. By default
+        computed for the model and its chips.
     token_lag_time : float, optional
-        Seconds of each token that a prompt takes beyond its replica's time, since one group of chips attends for it; by
-        default that of the model on its chips, and 0 where `token_time` is given.
+        Seconds per token of a prompt after its replica has moved on, as one group of chips computes its attention. By
+        default computed for the model and its chips, and 0 if `token_time` is given.
     """
 
     replicas: int = 1
@@ -129,19 +129,19 @@ class PrefillPool:
     token_lag_time: float | None = None
 
     def times(self) -> dict[str, Any]:
-        """Times of prompts that are given, as a service has them."""
+        """Return the given prefill times, by field of a service."""
         lag = 0.0 if self.token_lag_time is None and self.token_time is not None else self.token_lag_time
-        own = {
+        token_times = {
             "prompt_token_time": self.token_time,
             "prompt_fixed_time": self.fixed_time,
             "prompt_lag_time": lag,
         }
-        return {name: float(x) for name, x in own.items() if x is not None}
+        return {name: float(x) for name, x in token_times.items() if x is not None}
 
 
 @dataclass(frozen=True)
 class Service:
-    """All that a simulation takes, in base units."""
+    """All inputs of a simulation, in base units."""
 
     rate: float
     input_mean: float
@@ -161,47 +161,47 @@ class Service:
     step_times: tuple[float, ...] = (0.0, 0.0)
     prompt_token_time: float = 0.0
     prompt_fixed_time: float = 0.0
-    prompt_lag_time: float = 0.0  # of a token, beyond what it takes of the replica: its own group takes longer
+    prompt_lag_time: float = 0.0  # per token, after the replica has moved on: one group of chips attends
     emitted: float = 1.0
     overhead: float = 0.0  # seconds before a request reaches the service
-    read_share: float = 1.0  # of a prompt's tokens: the others are cached, as a hit rate that is given says
+    read_share: float = 1.0  # of a prompt's tokens, the others being cached
     prefill: PrefillPool | None = None
     sessions: Sessions | None = None
     geometric: tuple[bool, bool] = (False, False)  # lengths of prompts, of answers
 
     def step_time(self, running: float) -> float:
-        """Time of a step that decodes, linear between the points and beyond."""
+        """Compute the time of a decode step, interpolated and extrapolated linearly."""
         x, y = np.asarray(self.batch_sizes), np.asarray(self.step_times)
         k = min(max(int(np.searchsorted(x, running)), 1), x.size - 1)
         return float(y[k - 1] + (y[k] - y[k - 1]) / (x[k] - x[k - 1]) * (running - x[k - 1]))
 
     @property
     def decoded(self) -> float:
-        """Mean steps of an answer that decode."""
+        """The mean number of decode steps per answer."""
         first = 0 if self.policy == "apart" else 1
         return 1 - first + max(self.output_mean - 1, 0.0) / self.emitted
 
     @property
     def prompt_time(self) -> float:
-        """Mean time that a prompt takes from the steps of the replica that decodes."""
+        """The mean time a prompt takes from the steps of the decoding replica."""
         fixed = self.prompt_fixed_time if self.policy == "first" else 0.0
         return 0.0 if self.policy == "apart" else fixed + self.prompt_token_time * self.least_read
 
     @property
     def least_read(self) -> float:
-        """Mean tokens of a prompt that are read where a cache never misses: all of them where there is none."""
+        """The mean number of prompt tokens to prefill if the prefix cache never misses."""
         if self.sessions is None or self.sessions.cache_tokens:
             return self.input_mean * self.read_share
         return self.sessions.context(self.input_mean, self.output_mean)
 
     @property
     def most_running(self) -> float:
-        """Sequences that a replica can decode together."""
+        """The most sequences a replica can decode together."""
         context = self.input_mean + self.output_mean * (1 + self.output_cv**2) / 2
         return max(min(self.seats, self.cache_room / context), 1.0)
 
     def load(self) -> tuple[float, float]:
-        """Share of the time of a replica that decoding takes at its limit, and that prompts take."""
+        """Return the utilization of a replica by decoding at its limit, and by prompts."""
         rate, most = self.rate / self.replicas, self.most_running
         if math.isinf(most):
             x, y = self.batch_sizes, self.step_times
@@ -211,39 +211,41 @@ class Service:
         return rate * self.decoded * a_step, rate * self.prompt_time
 
     def running(self) -> float:
-        """Sequences that run on average, roughly: where arrivals and ends balance."""
+        """Estimate the running sequences at which arrivals balance completions."""
         rate = self.rate / self.replicas
         running = 1.0
         for _ in range(200):
             free = max(1 - rate * self.prompt_time, 1e-3)
-            wanted = min(rate * self.decoded * self.step_time(running) / free, self.most_running, 1e6)
-            if abs(wanted - running) < 1e-6 * running:
+            balanced = min(rate * self.decoded * self.step_time(running) / free, self.most_running, 1e6)
+            if abs(balanced - running) < 1e-6 * running:
                 break
-            running = wanted
+            running = balanced
         return running
 
     def check_load(self) -> None:
-        """Refuse a load at which the queue grows without end."""
+        """Raise an error if the queue would grow without limit."""
         if not (math.isinf(self.queue_room) and math.isinf(self.time_out)):
             return
         decoding, prompts = self.load()
         limit = f"{self.most_running:.0f} sequences" if self.most_running < math.inf else "any number of sequences"
-        told = f"arrival_rate={self.rate:.6g}/s: "
+        rate_text = f"arrival_rate={self.rate:.6g}/s: "
         if decoding + prompts >= 1:
             raise ValueRangeError(
-                f"{told}load {decoding + prompts:.3g} (decoding {decoding:.2g} with {limit}, prompts {prompts:.2g}): "
-                "the queue grows without end. Expected a load below 1: lower arrival_rate, add replicas, or give "
+                f"{rate_text}load {decoding + prompts:.3g} (decoding {decoding:.2g} with {limit}, prompts "
+                f"{prompts:.2g}): "
+                "the queue grows without limit. Expected a load below 1. Lower arrival_rate, add replicas, or give "
                 "queue_room or time_out"
             )
         if self.policy == "chunked":
             running = self.running()
-            room = self.token_budget - running
-            step = self.step_time(running) + self.prompt_token_time * max(room, 0.0)
+            budget_left = self.token_budget - running
+            step = self.step_time(running) + self.prompt_token_time * max(budget_left, 0.0)
             arriving = self.rate / self.replicas * self.least_read * step
-            if arriving >= room:
+            if arriving >= budget_left:
                 raise ValueRangeError(
-                    f"{told}{arriving:.4g} prompt tokens arrive during a step that has room for {max(room, 0):.4g}: "
-                    f"the queue grows without end. Expected a larger step_token_budget than {self.token_budget:g}, "
+                    f"{rate_text}{arriving:.4g} prompt tokens arrive per step, but its budget has room for "
+                    f"{max(budget_left, 0):.4g}: "
+                    f"the queue grows without limit. Expected a larger step_token_budget than {self.token_budget:g}, "
                     "a lower arrival_rate or more replicas"
                 )
         if self.prefill is not None:
@@ -251,12 +253,12 @@ class Service:
             busy = self.rate * one / self.prefill.replicas
             if busy >= 1:
                 raise ValueRangeError(
-                    f"{told}load {busy:.3g} of the {self.prefill.replicas} replicas that read prompts: the queue grows "
-                    "without end. Expected more replicas in PrefillPool"
+                    f"{rate_text}load {busy:.3g} of the {self.prefill.replicas} prefill replicas: the queue grows "
+                    "without limit. Expected more replicas in PrefillPool"
                 )
 
 
-# Inputs of a service that the graph does not have: unit, default (None: none), least value, whether a whole number.
+# Inputs of a service outside the graph: unit, default (None: none), minimum, True for whole numbers.
 NUMBERS: dict[str, tuple[str, float | None, float, bool]] = {
     "arrival_rate": ("sequence/s", None, 0.0, False),
     "replicas": ("1", 1.0, 1.0, True),
@@ -270,11 +272,11 @@ NUMBERS: dict[str, tuple[str, float | None, float, bool]] = {
     "output_tokens": ("token/sequence", None, 1.0, False),
 }
 CHOICES = {"router": ("least_requests", _ROUTERS), "prompt_policy": ("chunked", _POLICIES)}
-_OF_GRAPH = ("input_tokens", "output_tokens")  # which take them too
+_OF_GRAPH = ("input_tokens", "output_tokens")  # also inputs of the graph
 
 
 def _number(name: str, given: Any) -> float:
-    unit, _, least, whole = NUMBERS[name]
+    unit, _, least, must_be_whole = NUMBERS[name]
     if name in entries():
         x = number(given, lookup(name))
     else:
@@ -283,52 +285,54 @@ def _number(name: str, given: Any) -> float:
         except (InputTypeError, ValueRangeError, UnitError) as error:
             raise type(error)(f"{name}: {error}") from None
     may_be_infinite = NUMBERS[name][1] == math.inf or name == "step_token_budget"
-    if not x >= least or (math.isinf(x) and not may_be_infinite) or (whole and x != int(x)):
-        kind = "a whole number" if whole else "a number"
+    if not x >= least or (math.isinf(x) and not may_be_infinite) or (must_be_whole and x != int(x)):
+        kind = "a whole number" if must_be_whole else "a number"
         raise ValueRangeError(f"{name} must be {kind} of at least {least:g}, in {unit}, got {shown(given)}")
     return x
 
 
 def read_service(inputs: Mapping[str, Any], *, is_traced: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Numbers and words of the service, and the inputs that are the graph's."""
+    """Split the inputs into numbers and words of the service, and inputs of the graph."""
     for name in _LOADS:
         if name in inputs:
             raise IneffectiveInput(
-                f"{name} is of a closed loop, in which a client asks again when it has its answer; rs.simulate takes "
-                "arrival_rate. Leave it out"
+                f"{name} describes a closed loop of clients, but rs.simulate() has open arrivals. Give "
+                "arrival_rate instead."
             )
     read: dict[str, Any] = {}
-    rest = changed(inputs, {})
+    graph_inputs = changed(inputs, {})
     for name, (_, default, _, _) in NUMBERS.items():
         given = inputs.get(name)
         if name not in _OF_GRAPH:
-            rest.pop(name, None)
+            graph_inputs.pop(name, None)
         if given is not None:
             read[name] = _number(name, given)
         elif default is not None:
             read[name] = default
     for name, (word, words) in CHOICES.items():
-        rest.pop(name, None)
+        graph_inputs.pop(name, None)
         given = inputs.get(name, word)
         if given not in words:
             raise unknown(name, given, words)
         read[name] = given
     if not is_traced:
         if "arrival_rate" not in read:
-            raise MissingInput("rs.simulate needs arrival_rate (in sequence/s), or a trace")
+            raise MissingInput("rs.simulate() expects arrival_rate (in sequence/s), or a trace. Give one of them.")
         if read["arrival_rate"] == 0:
             raise ValueRangeError("arrival_rate must be positive, got 0")
-    for name in ("input_cv", "output_cv"):  # where the graph takes them too
+    for name in ("input_cv", "output_cv"):  # also inputs of the graph
         if name in inputs and any(name in ancestors(of) for of in ("round_time", "prefill_time")):
-            rest = changed(rest, {name: inputs[name]}, exempt=True)  # with less than full arithmetic it may do nothing
-    return read, rest
+            graph_inputs = changed(
+                graph_inputs, {name: inputs[name]}, exempt=True
+            )  # may be ineffective if compute is below full utilization
+    return read, graph_inputs
 
 
-def abstract_steps(service: Service, steps: StepTimes, rest: Mapping[str, Any]) -> Service:
-    """The service with steps as they are given."""
-    others = [name for name in rest if name not in (*_OF_GRAPH, "input_cv", "output_cv")]
-    if others:
-        raise IneffectiveInput(f"{others[0]} changes nothing where steps are given: leave out one of them")
+def abstract_steps(service: Service, steps: StepTimes, graph_inputs: Mapping[str, Any]) -> Service:
+    """Return the service with the given step times."""
+    ineffective = [name for name in graph_inputs if name not in (*_OF_GRAPH, "input_cv", "output_cv")]
+    if ineffective:
+        raise IneffectiveInput(f"{ineffective[0]} has no effect with steps=. Leave out one of them.")
     if not isinstance(steps, StepTimes):
         raise InputTypeError(f"steps: expected rs.StepTimes, got {shown(steps)}")
     for name, least in (("base", 0), ("slope", 0), ("prompt_token_time", 0), ("prompt_fixed_time", 0), ("emitted", 1)):
@@ -336,7 +340,7 @@ def abstract_steps(service: Service, steps: StepTimes, rest: Mapping[str, Any]) 
         if not is_number(x) or not least <= x < math.inf:
             raise ValueRangeError(f"steps.{name} must be a number of at least {least}, got {shown(x)}")
     if not steps.base + steps.slope > 0:
-        raise ValueRangeError("steps: base and slope are 0, a step takes no time")
+        raise ValueRangeError("steps: expected a positive base or slope, got 0 for both")
     if not is_number(steps.seats) or not steps.seats >= 1:
         raise ValueRangeError(f"steps.seats must be a number of at least 1, got {shown(steps.seats)}")
     return replace(
@@ -351,20 +355,23 @@ def abstract_steps(service: Service, steps: StepTimes, rest: Mapping[str, Any]) 
 
 
 def _batch_sizes(most: float) -> npt.NDArray[np.float64]:
-    """Numbers of sequences at which steps are computed: all small ones, then 3% apart."""
+    """Return the batch sizes at which steps are computed: all small ones, then 3% apart."""
     last = int(max(min(most, _MOST_SEQUENCES), 2))
     spaced = np.geomspace(1, last, max(int(math.log(last) / 0.03), 1)).round()
     return np.unique(np.concatenate([np.arange(1, min(16, last) + 1), spaced, [last]])).astype(float)
 
 
 def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
-    """The service with the steps of its model on its chips."""
+    """Return the service with the step times of its model on its chips."""
     if service.sessions is not None:
         tokens = service.sessions.context(service.input_mean, service.output_mean)
         inputs = changed(inputs, {"input_tokens": tokens})
     most = float(evaluate("memory_limited_sequences", Settled(inputs)))
     if most < 1:
-        raise ValueRangeError(f"memory has room for {most:.3g} sequences of a replica: rs.simulate needs at least 1")
+        raise ValueRangeError(
+            f"{most:.3g} sequences fit in the memory of a replica, rs.simulate() expects at least 1. Add chips, or "
+            "shorten the context."
+        )
     sizes = _batch_sizes(min(service.seats, most))
     seats = min(service.seats, math.floor(most) if math.isinf(service.cache_room) else math.inf)
     first = "prefill_time" if service.policy != "chunked" else "concurrent_prefill_time"
@@ -385,11 +392,11 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
         emitted=one["emitted_length"],
         overhead=one["request_overhead"],
     )
-    if service.sessions is None and one["fresh_input_tokens"] < service.input_mean:  # hits that are given
+    if service.sessions is None and one["fresh_input_tokens"] < service.input_mean:  # a given hit rate
         service = replace(service, read_share=one["fresh_input_tokens"] / service.input_mean)
     service = replace(service, prompt_lag_time=one["prompt_lag_time"] / one["fresh_input_tokens"])
     prompts = np.broadcast_to(table[first].values, sizes.shape) * one["time_per_output_token_factor"]
-    if service.policy == "chunked":  # at the batch that runs on average, which depends on it
+    if service.policy == "chunked":  # at the mean running batch, which depends on it
         for _ in range(8):
             a_token = float(np.interp(service.running(), sizes, prompts)) / one["fresh_input_tokens"]
             service = replace(service, prompt_token_time=a_token)

@@ -1,4 +1,4 @@
-"""Recorded requests: arrivals and lengths of public traces."""
+"""Recorded requests: arrivals and lengths from public traces."""
 
 from __future__ import annotations
 
@@ -20,45 +20,44 @@ if TYPE_CHECKING:
 __all__ = ["check_trace", "read_trace"]
 
 _COLUMNS = ("arrival", "input_tokens", "output_tokens")
-_BLOCK = 512  # tokens of a block of Mooncake's hash_ids
+_BLOCK = 512  # tokens per block of Mooncake's hash_ids
 
 
 class _Format(NamedTuple):
     name: str
-    columns: tuple[str, ...]  # by which it is recognized
+    columns: tuple[str, ...]  # that identify the format
     read: Callable[[pd.DataFrame], pd.DataFrame]
 
 
 def read_trace(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a trace of requests, for `simulate(trace=...)`.
+    """Read a request trace, for `simulate(trace=...)`.
 
     Parameters
     ----------
     path : path
-        A file of one of these formats, recognized by its columns:
+        A file in one of these formats, identified by its columns:
 
         - Azure LLM inference traces (CSV): ``TIMESTAMP``, ``ContextTokens``, ``GeneratedTokens``.
-        - BurstGPT (CSV): ``Timestamp`` (s), ``Request tokens``, ``Response tokens``; ``Session ID`` where there is one.
-          Requests that failed (no tokens) are left out.
-        - Mooncake (JSON lines): ``timestamp`` (ms), ``input_length``, ``output_length``, ``hash_ids``. A request of
-          which at least half of the blocks of 512 tokens repeat an earlier request continues the session of that one.
+        - BurstGPT (CSV): ``Timestamp`` (s), ``Request tokens``, ``Response tokens``, optionally ``Session ID``. Failed
+          requests (no tokens) are skipped.
+        - Mooncake (JSON lines): ``timestamp`` (ms), ``input_length``, ``output_length``, ``hash_ids``. A request whose
+          blocks of 512 tokens repeat an earlier request by half or more continues that session.
         - The columns of the result (CSV).
 
     Returns
     -------
     pandas.DataFrame
-        ``arrival`` (s, from the first request), ``input_tokens``, ``output_tokens``; where the trace has sessions also
-        ``session`` (a whole number, -1 for none) and ``shared_tokens``, the part of the prompt that repeats an earlier
-        one.
+        ``arrival`` (s, since the first request), ``input_tokens``, ``output_tokens``. With sessions also ``session`` (a
+        whole number, -1 for none) and ``shared_tokens``, the tokens of the prompt that repeat an earlier one.
 
     Raises
     ------
     MissingInput
-        If the columns are of no known format.
+        If the columns match no known format.
     ValueRangeError
-        If requests are not in the order of their arrival, or a length is negative or missing. It names the row.
+        If requests are not sorted by arrival, or a length is negative or missing. The message names the row.
     OSError
-        If the file can't be read.
+        If the file cannot be read.
 
     Notes
     -----
@@ -77,12 +76,12 @@ def read_trace(path: str | os.PathLike[str]) -> pd.DataFrame:
         try:
             table = pd.read_csv(file, skipinitialspace=True)
         except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-            raise ValueRangeError(f"{file.name}: no table of requests: {str(error).strip()}") from None
+            raise ValueRangeError(f"{file.name}: expected a table of requests. {str(error).strip()}") from None
     for form in _FORMATS:
         if set(form.columns) <= set(table.columns):
             return check_trace(form.read(table), f"{file.name} ({form.name})")
     known = "; ".join(f"{form.name}: {', '.join(form.columns)}" for form in _FORMATS)
-    raise MissingInput(f"{file.name} has the columns {', '.join(map(str, table.columns))}. Known formats are {known}")
+    raise MissingInput(f"{file.name} has the columns {', '.join(map(str, table.columns))}. Expected one of {known}.")
 
 
 def _json_lines(file: Path) -> pd.DataFrame:
@@ -128,7 +127,7 @@ def _mooncake(table: pd.DataFrame) -> pd.DataFrame:
     result = _renamed((arrival - arrival.iloc[:1].min()) / 1000, table["input_length"], table["output_length"])
     if "hash_ids" not in table.columns:
         return result
-    owner: dict[Any, int] = {}  # session that a block was last seen in
+    owner: dict[Any, int] = {}  # last session with a block
     sessions, shared = [], []
     for row, blocks in enumerate(table["hash_ids"]):
         blocks = blocks if isinstance(blocks, list) else []
@@ -143,7 +142,7 @@ def _mooncake(table: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def _own(table: pd.DataFrame) -> pd.DataFrame:
+def _columns_of_simulate(table: pd.DataFrame) -> pd.DataFrame:
     return table.copy()
 
 
@@ -157,12 +156,12 @@ _FORMATS = (
     _Format("Azure", ("TIMESTAMP", "ContextTokens", "GeneratedTokens"), _azure),
     _Format("BurstGPT", ("Timestamp", "Request tokens", "Response tokens"), _burst_gpt),
     _Format("Mooncake", ("timestamp", "input_length", "output_length"), _mooncake),
-    _Format("columns of rs.simulate", _COLUMNS, _own),
+    _Format("columns of rs.simulate", _COLUMNS, _columns_of_simulate),
 )
 
 
 def check_trace(trace: Any, source: str = "trace") -> pd.DataFrame:
-    """A trace whose columns are numbers in their ranges, in the order of arrival."""
+    """Check that the columns of a trace are numbers in range, sorted by arrival."""
     import pandas as pd
 
     if not isinstance(trace, pd.DataFrame):
@@ -170,9 +169,9 @@ def check_trace(trace: Any, source: str = "trace") -> pd.DataFrame:
     for name in _COLUMNS:
         if name not in trace.columns:
             error = unknown("column", name, [str(column) for column in trace.columns])
-            raise MissingInput(f"{source}: the column {name!r} is missing ({error})")
+            raise MissingInput(f"{source}: expected a column {name!r} ({error})")
     if trace.empty:
-        raise ValueRangeError(f"{source}: no requests")
+        raise ValueRangeError(f"{source}: expected at least one request, got none")
     result = {}
     for name in (*_COLUMNS, *(name for name in ("session", "shared_tokens") if name in trace.columns)):
         try:
@@ -192,7 +191,7 @@ def check_trace(trace: Any, source: str = "trace") -> pd.DataFrame:
         row = int(late[0]) + 1
         before, after = result["arrival"][row - 1 : row + 1]
         raise ValueRangeError(
-            f"{source}, row {row}: arrival {after:g} s is before that of the row above, {before:g} s. Sort by arrival"
+            f"{source}, row {row}: arrival {after:g} s precedes the previous row, {before:g} s. Sort by arrival."
         )
     if result["arrival"][0] < 0:
         raise ValueRangeError(f"{source}, row 0: arrival must be at least 0, got {result['arrival'][0]:g}")

@@ -1,4 +1,4 @@
-"""Timetables of trains: when passes depart, and which requests board them."""
+"""Timetables of scheduled passes: departures, and the requests of each."""
 
 from __future__ import annotations
 
@@ -47,27 +47,28 @@ def train(
     threshold: int | None = None,
     timeout: float | str | None = None,
 ) -> pd.DataFrame:
-    """Simulated passes that depart like trains, with Poisson arrivals: one row a departure.
+    """Simulate scheduled passes with Poisson arrivals, one row per departure.
 
     Parameters
     ----------
     batch_slots : float
-        Sequences that a pass has room for.
+        Most sequences per pass.
     seed : int
-        Of the random numbers; the same seed gives the same table.
+        Of the random numbers. The same seed gives the same table.
     trains : int
-        Departures to simulate, from an empty station on.
+        Departures to simulate, starting with an empty queue.
     policy : {"interval", "idle", "threshold"}
-        When a pass departs: each `period`, whoever is there; as soon as the one before it is over and anyone waits; or,
-        once that is so, when `threshold` sequences wait or the first of them has waited for `timeout`.
+        Schedule of departures. ``"interval"``: every `period`, even if empty. ``"idle"``: once the previous pass has
+        ended and a request waits. ``"threshold"``: once, in addition, `threshold` sequences wait, or the first has
+        waited for `timeout`.
     arrival_rate : float or str, optional
-        Sequences that arrive in a second.
+        Arriving sequences per second.
     load : float, optional
-        The same as a share of the seats of a period; for ``policy="interval"``.
+        The same relative to the batch slots per period. For ``policy="interval"``.
     period : float or str, optional
-        Time between departures, which is also the time of a pass; for ``policy="interval"``.
+        Time between departures, which is also the time of a pass. For ``policy="interval"``.
     fixed_pass_time, pass_time_per_sequence : float or str, optional
-        A pass with B sequences takes fixed_pass_time + B pass_time_per_sequence; for the other policies.
+        A pass with B sequences takes fixed_pass_time + B pass_time_per_sequence. For the other policies.
     threshold : int, optional
     timeout : float or str, optional
         For ``policy="threshold"``.
@@ -75,8 +76,8 @@ def train(
     Returns
     -------
     pandas.DataFrame
-        Index `train`; columns `departure`, `end`, `waiting` (at the departure), `boarded`, `left_behind`, `mean_wait`,
-        `mean_time`, `worst_time`. Times are in seconds, from arrival; those of an empty train are NaN.
+        Index `train`. Columns `departure`, `end`, `waiting` (at the departure), `boarded`, `left_behind`, `mean_wait`,
+        `mean_time`, `worst_time`. Times are in seconds, from arrival. They are NaN for an empty pass.
 
     Examples
     --------
@@ -105,19 +106,19 @@ def train(
 
 
 def train_timetable(*, batch_slots: float, seed: int, trains: int = 5, **inputs: Any) -> pd.DataFrame:
-    """Timetable of the requests of simulated trains: one row a sequence that boarded.
+    """Simulate scheduled passes, one row per sequence that boarded.
 
     Parameters
     ----------
     batch_slots, seed, trains
         As in `train`.
     **inputs
-        The other inputs of `train`.
+        Further inputs of `train`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns `arrival`, `train`, `departure`, `end`, `wait` and `time`, the last two from the arrival on. In seconds.
+        Columns `arrival`, `train`, `departure`, `end`, `wait` and `time`, the last two since the arrival. In seconds.
     """
     import pandas as pd
 
@@ -146,16 +147,18 @@ def train_timetable(*, batch_slots: float, seed: int, trains: int = 5, **inputs:
 
 
 def left_behind(batch_slots: int, load: float) -> float:
-    """Mean number that a train of the interval policy leaves behind in the long run, in sequences.
+    """Compute the mean number of sequences left behind per departure, interval policy.
 
-    Spitzer's formula: the sum over n of E[(Poisson(n load seats) - n seats)+] / n.
+    Holds in steady state.
+
+    Spitzer's formula: the sum over n of E[(Poisson(n load batch_slots) - n batch_slots)+] / n.
 
     Parameters
     ----------
     batch_slots : int
-        Sequences that a pass has room for.
+        Most sequences per pass.
     load : float
-        Mean arrivals of a period over the seats, from 0 to below 1.
+        Mean arrivals per period relative to the batch slots, from 0 to below 1.
 
     Returns
     -------
@@ -174,19 +177,21 @@ def left_behind(batch_slots: int, load: float) -> float:
         return 0.0
     decay = batch_slots * (load - 1 - math.log(load))  # the n-th term falls as e^(-n decay)
     if decay < 1e-3:
-        raise ValueRangeError(f"load is too close to 1 for {batch_slots} slots: the sum would not end; got {load!r}")
+        raise ValueRangeError(
+            f"load is too close to 1 for {batch_slots} slots, the sum does not converge: got {load!r}"
+        )
     total = 0.0
     for n in range(1, math.ceil(40 / decay) + 2):
-        room = n * batch_slots
-        mean = room * load
-        steps = np.arange(1, 60 + int(12 * math.sqrt(room)))
-        at_room = math.exp(room * math.log(mean) - mean - math.lgamma(room + 1))
-        total += at_room * float(np.sum(steps * np.cumprod(mean / (room + steps)))) / n
+        slots = n * batch_slots
+        mean = slots * load
+        steps = np.arange(1, 60 + int(12 * math.sqrt(slots)))
+        at_room = math.exp(slots * math.log(mean) - mean - math.lgamma(slots + 1))
+        total += at_room * float(np.sum(steps * np.cumprod(mean / (slots + steps)))) / n
     return total
 
 
 class _Station:
-    """Inputs of a simulation, checked, in base units."""
+    """The inputs of a simulated schedule, checked, in base units."""
 
     def __init__(
         self,
@@ -218,15 +223,15 @@ class _Station:
         }[policy]
         rate = ("arrival_rate", "load") if policy == "interval" else ("arrival_rate",)
         if sum(given[name][0] is not None for name in rate) != 1:
-            raise MissingInput(f"policy={policy!r} takes {' or '.join(rate)}, one of them")
+            raise MissingInput(f"policy={policy!r} expects {' or '.join(rate)}. Give exactly one.")
         values: dict[str, float] = {}
         for name, (value, unit) in given.items():
             if value is None:
                 if name in takes:
-                    raise MissingInput(f"policy={policy!r} needs {name}")
+                    raise MissingInput(f"policy={policy!r} expects {name}. Give it.")
                 continue
             if name not in takes + rate:
-                raise InputTypeError(f"policy={policy!r} does not take {name}")
+                raise InputTypeError(f"policy={policy!r} does not accept {name}. Leave it out.")
             values[name] = units.to_base(value, unit)
             if not 0 <= values[name] < math.inf or (values[name] == 0 and name not in _MAY_BE_ZERO):
                 raise ValueRangeError(f"{name} must be positive and finite, got {value!r}")
@@ -245,7 +250,7 @@ class _Station:
 
     def departures(self, trains: int, seed: int) -> Iterator[_Departure]:
         draw = np.random.default_rng(natural(seed, "seed", least=0))
-        line = np.empty(0)  # arrivals that have not boarded, and some that are still to come
+        line = np.empty(0)  # arrivals that have not boarded, future ones included
         last = end = 0.0
         for number in range(1, trains + 1):
             while True:
@@ -262,7 +267,7 @@ class _Station:
             line = line[boarded:]
 
     def _leave(self, number: int, free: float, line: npt.NDArray[np.float64]) -> float | None:
-        """When the next train leaves; None if that needs arrivals not yet drawn."""
+        """Return the time of the next departure, or None if it depends on arrivals not yet drawn."""
         if self.policy == "interval":
             return number * self.period
         if line.size < self.threshold:

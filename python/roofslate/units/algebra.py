@@ -1,4 +1,4 @@
-"""Units made of base units: whether two agree, and units of products, ratios and roots, by the core's algebra."""
+"""Algebra of base units: agreement, products, ratios and roots, computed by the core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roofslate.units.reading import read_unit
 
 @lru_cache(maxsize=1024)
 def dimension_of(unit: str) -> Dimension:
-    """Dimension of a quantity's own unit, which is made of base units alone."""
+    """Return the dimension of a quantity's unit, which consists of base units."""
     factor, dimension = read_unit(unit)
     if factor != 1:
         raise UnitError(f"{unit!r} is not made of base units; these are {', '.join(BASE_UNITS)}")
@@ -19,12 +19,14 @@ def dimension_of(unit: str) -> Dimension:
 
 
 def fits(given: str, expected: str) -> bool:
-    """Whether a number in one unit may stand for one in the other: what is counted may be left out.
+    """Return True if a number in one unit can replace one in the other.
+
+    Counted units may be left out.
 
     Parameters
     ----------
     given, expected : str
-        Made of base units: ``"byte"`` fits ``"byte/chip"``, but not the other way round.
+        Made of base units. ``"byte"`` fits ``"byte/chip"``, but not vice versa.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def fits(given: str, expected: str) -> bool:
 
 
 def spell(unit: str) -> str:
-    """Spell a unit made of base units in the one way that all its spellings share.
+    """Spell a unit of base units in the one way shared by all its spellings.
 
     Parameters
     ----------
@@ -44,14 +46,14 @@ def spell(unit: str) -> str:
     Returns
     -------
     str
-        Such as ``"FLOP/s/chip"``. Two units are the same where this is.
+        Such as ``"FLOP/s/chip"``. Units are equal if their spellings are.
     """
     return str(dimension_of(unit))
 
 
 @lru_cache(maxsize=1024)
 def multiply(a: str, b: str) -> str:
-    """Unit of a product.
+    """Return the unit of a product.
 
     Parameters
     ----------
@@ -66,19 +68,19 @@ def multiply(a: str, b: str) -> str:
     Raises
     ------
     UnitError
-        Where an exponent becomes larger than a unit can be written with.
+        If an exponent becomes too large for a unit.
     """
     return str((dimension_of(a) * dimension_of(b)).readable())
 
 
 @lru_cache(maxsize=1024)
 def divide(a: str, b: str) -> str:
-    """Unit of a ratio.
+    """Return the unit of a ratio.
 
     Parameters
     ----------
     a, b : str
-        Units of what is divided and of what it is divided by, made of base units.
+        Units of the dividend and the divisor, made of base units.
 
     Returns
     -------
@@ -88,14 +90,14 @@ def divide(a: str, b: str) -> str:
     Raises
     ------
     UnitError
-        Where an exponent becomes larger than a unit can be written with.
+        If an exponent becomes too large for a unit.
     """
     return str((dimension_of(a) / dimension_of(b)).readable())
 
 
 @lru_cache(maxsize=1024)
 def root(unit: str) -> str:
-    """Unit of a square root.
+    """Return the unit of a square root.
 
     Parameters
     ----------
@@ -110,6 +112,6 @@ def root(unit: str) -> str:
     Raises
     ------
     UnitError
-        Where the root is not made of whole and half exponents.
+        If the root needs other exponents than whole and half ones.
     """
     return str(dimension_of(unit).root())

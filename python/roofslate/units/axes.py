@@ -15,12 +15,12 @@ from roofslate.errors import AxisError, InputTypeError, OutOfMemory, ValueRangeE
 from roofslate.units.numbers import convert_factor, is_number, to_base
 
 MOST_POINTS = 2**32 - 1  # of an axis in the engine
-_MANY = 10**7  # points for which the system is asked for its memory
+_MANY = 10**7  # points above which free memory is checked
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Points between two ends that may be texts; they become numbers when the input's unit is known.
+    """Points between two ends, converted once the unit of the input is known.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Axis:
     spacing : str
         ``"linear"`` or ``"geometric"``.
     unit : str or None
-        Unit of ends given as plain numbers; None means base units.
+        Unit of ends given as plain numbers. None means base units.
     """
 
     start: Any
@@ -42,19 +42,19 @@ class Axis:
 
     def __post_init__(self) -> None:
         if not isinstance(self.num, (int, np.integer)) or isinstance(self.num, (bool, np.timedelta64)):
-            raise InputTypeError(f"the number of points of an axis is an integer, got {shown(self.num)}")
+            raise InputTypeError(f"num: expected a whole number of points, got {shown(self.num)}")
         if self.num < 1:
-            raise AxisError(f"an axis needs at least one point, got num={shown(self.num)}")
+            raise AxisError(f"num: expected at least one point, got {shown(self.num)}")
         if self.num > MOST_POINTS:
-            raise AxisError(f"an axis has at most {MOST_POINTS:,} points, got num={shown(self.num)}")
+            raise AxisError(f"num: expected at most {MOST_POINTS:,} points, got {shown(self.num)}")
         if self.spacing not in ("linear", "geometric"):
-            raise AxisError(f"an axis is spaced 'linear' or 'geometric', got {self.spacing!r}")
+            raise AxisError(f"spacing: expected 'linear' or 'geometric', got {self.spacing!r}")
 
     def __len__(self) -> int:
         return int(self.num)
 
     def resolve(self, unit: str) -> npt.NDArray[np.float64]:
-        """Points in the base units of `unit`.
+        """Return the points in the base units of `unit`.
 
         Parameters
         ----------
@@ -69,12 +69,14 @@ class Axis:
         start, stop = (self._end(end, unit) for end in (self.start, self.stop))
         if not (math.isfinite(start) and math.isfinite(stop)):
             raise ValueRangeError(f"the ends of an axis must be finite, got {self.start!r} and {self.stop!r}")
-        if self.num > _MANY and self.num * 16 > _core.available_memory():  # with a copy
-            raise OutOfMemory(f"an axis of {self.num:,} points takes more memory than there is")
+        if self.num > _MANY and self.num * 16 > _core.available_memory():  # including a copy
+            raise OutOfMemory(f"an axis of {self.num:,} points exceeds the available memory. Use fewer points.")
         try:
             return self._between(start, stop)
         except MemoryError:
-            raise OutOfMemory(f"an axis of {self.num:,} points takes more memory than there is") from None
+            raise OutOfMemory(
+                f"an axis of {self.num:,} points exceeds the available memory. Use fewer points."
+            ) from None
 
     def _between(self, start: float, stop: float) -> npt.NDArray[np.float64]:
         if self.spacing == "linear":
@@ -92,7 +94,7 @@ class Axis:
 
 
 def linspace(start: Any, stop: Any, num: int, unit: str | None = None) -> Axis:
-    """Axis of evenly spaced points, ends included.
+    """Make an axis of evenly spaced points, ends included.
 
     Parameters
     ----------
@@ -106,13 +108,13 @@ def linspace(start: Any, stop: Any, num: int, unit: str | None = None) -> Axis:
     Returns
     -------
     Axis
-        To be given as an input.
+        An input of any function that accepts axes.
     """
     return Axis(start, stop, num, "linear", unit)
 
 
 def geomspace(start: Any, stop: Any, num: int, unit: str | None = None) -> Axis:
-    """Axis of points in equal ratios, ends included.
+    """Make an axis of points in equal ratios, ends included.
 
     Parameters
     ----------
@@ -126,6 +128,6 @@ def geomspace(start: Any, stop: Any, num: int, unit: str | None = None) -> Axis:
     Returns
     -------
     Axis
-        To be given as an input.
+        An input of any function that accepts axes.
     """
     return Axis(start, stop, num, "geometric", unit)

@@ -1,4 +1,4 @@
-"""Numbers with units: texts, and quantities of pint, to base units."""
+"""Numbers with units: conversion of texts and pint quantities to base units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from roofslate.units.algebra import dimension_of
 from roofslate.units.reading import check_length, read_unit
 from roofslate.units.table import BARE, NUMBER, PERCENT, TABLE, Unit
 
-# How a right spelling looks, for the messages.
+# Correct spellings, for the messages.
 _EXAMPLES = {
     "1": "30 %",
     "s": "50 ms",
@@ -58,14 +58,14 @@ _QUANTITY = re.compile(
 )
 
 
-_MOST_POWER = 1000  # of a unit of pint; none that fits has a larger one
+_MOST_POWER = 1000  # of a unit of pint, above any that fits
 
 
 _BARE_PREFIX = re.compile(r"(?P<prefix>[KMGTPE]i|bn|tn|[kMGT])(?![^\W_]|\$)\s*(?P<rest>.*)", re.DOTALL)
 
 
 def parse(text: str, unit: str) -> float:
-    """Value of a text such as ``"192 GB"`` or ``"$2/h"``, in the base units of `unit`.
+    """Parse a text such as ``"192 GB"`` or ``"$2/h"`` into the base units of `unit`.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ def parse(text: str, unit: str) -> float:
         Without a unit it is in base units. Tokens, sequences, parameters and chips may be left out of the unit.
         A year has 365 days.
     unit : str
-        The unit expected, made of base units, such as ``"FLOP/s/chip"``; ``"1"`` is a number.
+        The expected unit, made of base units, such as ``"FLOP/s/chip"``. ``"1"`` is a number.
 
     Returns
     -------
     float
-        The number nearest to what is written.
+        The nearest floating-point number.
 
     Raises
     ------
     UnitError
-        Where the text cannot be read or its unit does not fit.
+        If the text cannot be read, or its unit does not fit.
     """
     if not isinstance(text, str):
         raise InputTypeError(f"expected a text such as {_EXAMPLES.get(unit, '50 ms')!r}, got {shown(text)}")
@@ -102,12 +102,12 @@ def _parse(text: str, unit: str) -> float:
 
 
 def read(text: str) -> tuple[float, str]:
-    """Value of a text such as ``"192 GB"`` whose unit speaks for itself.
+    """Parse a text such as ``"192 GB"`` that states its own unit.
 
     Parameters
     ----------
     text : str
-        As `parse` takes it; without a unit it is a number.
+        As for `parse`. Without a unit it is a number.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def read(text: str) -> tuple[float, str]:
     Raises
     ------
     UnitError
-        Where the text cannot be read.
+        If the text cannot be read.
     """
     try:
         value, dimension = _value(text, None)
@@ -129,54 +129,56 @@ def read(text: str) -> tuple[float, str]:
 
 
 def _value(text: str, expected: Dimension | None) -> tuple[float, Dimension]:
-    """Value of `text` and its dimension as written; the message of its UnitError tells only what is wrong."""
+    """Parse `text` into a value and its dimension. The message of a UnitError is a clause."""
     check_length(text)
     match = _QUANTITY.fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
     if match is None:
         if text.strip().lstrip("+-$ ")[:1].isdigit():
             raise UnitError("the number is not clear; commas group thousands, a point marks decimals")
         raise UnitError("it does not begin with a number")
-    digits, rest, in_dollars = match["number"], match["rest"], bool(match["dollar"])
+    digits, unit_text, in_dollars = match["number"], match["rest"], bool(match["dollar"])
     factor = Fraction(1)
-    bare = _BARE_PREFIX.fullmatch(rest)
+    bare = _BARE_PREFIX.fullmatch(unit_text)
     if bare is not None:
-        prefix, rest = bare["prefix"], bare["rest"]
+        prefix, unit_text = bare["prefix"], bare["rest"]
         factor = Fraction(BARE[prefix])
     if in_dollars:
-        if rest and not re.match(r"[/*]|per\b", rest):
-            raise UnitError(f"{rest!r} after an amount in dollars is not clear")
-        written = read_unit("USD " + rest)
+        if unit_text and not re.match(r"[/*]|per\b", unit_text):
+            raise UnitError(f"{unit_text!r} after an amount in dollars is not clear")
+        written = read_unit("USD " + unit_text)
     else:
-        written = read_unit(rest) if rest else Unit(Fraction(1), expected or NUMBER)
+        written = read_unit(unit_text) if unit_text else Unit(Fraction(1), expected or NUMBER)
     if expected is None:
         expected = written.dimension
-    if bare is not None and not in_dollars and (prefix in ("bn", "tn") or not _counts(rest, expected)):
-        raise UnitError(f"{prefix!r} by itself is for counts only" if not rest else f"{prefix!r} belongs to the unit")
+    if bare is not None and not in_dollars and (prefix in ("bn", "tn") or not _counts(unit_text, expected)):
+        raise UnitError(
+            f"{prefix!r} by itself is for counts only" if not unit_text else f"{prefix!r} belongs to the unit"
+        )
     if written == PERCENT and expected != NUMBER:
         raise UnitError("it is in percent")
     if not written.dimension.fits(expected):
-        billions = rest[:1] == "B" and any(expected.exponents.get(name, 0) > 0 for name in COUNTED_UNITS)
-        raise UnitError(f"it is in {written.dimension}" + ("; B is byte, a billion is G" if billions else ""))
+        billions = unit_text[:1] == "B" and any(expected.exponents.get(name, 0) > 0 for name in COUNTED_UNITS)
+        raise UnitError(f"it is in {written.dimension}" + ("; B means byte, use G for a billion" if billions else ""))
     value = _exact(digits, factor * written.factor)
     if math.isinf(value) and digits[0] != "i":
         raise UnitError("the number is too large")
     return -value if match["sign"] == "-" else value, written.dimension
 
 
-def _counts(rest: str, expected: Dimension) -> bool:
-    """Whether a "k" before this unit counts something: "128k", "128k tokens", "128k tok/s", "64k / s"."""
+def _counts(unit_text: str, expected: Dimension) -> bool:
+    """Return True if a "k" before this unit multiplies a count, as in "128k tokens"."""
     uncounted = [exponent for name, exponent in expected.exponents.items() if name not in COUNTED_UNITS]
-    if not rest:
+    if not unit_text:
         return not uncounted
-    if re.match(r"/|per\b", rest):
+    if re.match(r"/|per\b", unit_text):
         return max(uncounted, default=0) <= 0
-    first = re.match(r"[^\W\d_]+", rest)
+    first = re.match(r"[^\W\d_]+", unit_text)
     unit = TABLE.get(first[0]) if first else None
     return unit is not None and unit.factor == 1 and not unit.dimension.exponents.keys().isdisjoint(COUNTED_UNITS)
 
 
 def _exact(digits: str, factor: Fraction) -> float:
-    """Multiply and round once: "12.3 ms" is 0.0123."""
+    """Multiply and round once, so that "12.3 ms" is 0.0123."""
     plain = digits.replace(",", "").replace("_", "")
     value = float(plain)
     if value == 0 or not math.isfinite(value):
@@ -188,12 +190,12 @@ def _exact(digits: str, factor: Fraction) -> float:
 
 
 def convert_factor(unit_text: str, unit: str) -> float:
-    """Tell how many base units one unit as written has: divide by it to convert a base value.
+    """Return the number of base units in one unit as written, to divide base values by.
 
     Parameters
     ----------
     unit_text : str
-        The unit that is wanted, such as ``"USD/Mtoken"``, ``"ms"`` or ``"%"``.
+        The requested unit, such as ``"USD/Mtoken"``, ``"ms"`` or ``"%"``.
     unit : str
         The quantity's own unit, made of base units.
 
@@ -205,7 +207,7 @@ def convert_factor(unit_text: str, unit: str) -> float:
     Raises
     ------
     UnitError
-        Where the two do not fit.
+        If the two do not fit.
     """
     return _convert_factor(unit_text, unit)
 
@@ -223,14 +225,14 @@ def _convert_factor(unit_text: str, unit: str) -> float:
 
 
 def from_pint(quantity: Any, unit: str) -> Any:
-    """Magnitude of a ``pint.Quantity`` in the base units of `unit`.
+    """Convert a ``pint.Quantity`` to the base units of `unit`.
 
     Parameters
     ----------
     quantity : pint.Quantity
-        Units that pint does not define (token, chip, USD, FLOP) are read by their names in the user's registry.
+        Units unknown to pint (token, chip, USD, FLOP) are read by their names in the user's registry.
     unit : str
-        The unit expected, made of base units.
+        The expected unit, made of base units.
 
     Returns
     -------
@@ -240,12 +242,12 @@ def from_pint(quantity: Any, unit: str) -> Any:
     Raises
     ------
     UnitError
-        Where the unit does not fit.
+        If the unit does not fit.
     """
     expected = dimension_of(unit)
     reduced = quantity.to_base_units()
     powers: dict[str, Fraction] = {name: Fraction(power).limit_denominator(2) for name, power in reduced.unit_items()}
-    # In pint an energy is kg m^2 / s^2.
+    # pint expands an energy to kg m^2 / s^2.
     mass, length = powers.pop("kilogram", Fraction(0)), powers.pop("meter", Fraction(0))
     factor, dimension = Fraction(1), NUMBER
     fits = length == 2 * mass and all(abs(power) <= _MOST_POWER for power in (mass, *powers.values()))
@@ -260,25 +262,25 @@ def from_pint(quantity: Any, unit: str) -> Any:
         factor *= Fraction(atom.factor**power)
         dimension *= raised
     if not fits or not dimension.fits(expected):
-        raise UnitError(f"a quantity in {quantity.units} was given, but {unit} was expected. {_example(unit)}")
+        raise UnitError(f"got a quantity in {quantity.units}, expected {unit}. {_example(unit)}")
     magnitude = reduced.magnitude * float(factor)
     return float(magnitude) if np.ndim(magnitude) == 0 else np.asarray(magnitude, dtype=float)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is one number: no truth, no time."""
+    """Return True for a single number, excluding booleans and times."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.timedelta64))
 
 
 def to_base(value: object, unit: str) -> float:
-    """One number, text or ``pint.Quantity`` in the base units of `unit`.
+    """Convert one number, text or ``pint.Quantity`` to the base units of `unit`.
 
     Parameters
     ----------
     value : float, str or pint.Quantity
-        Plain numbers are in base units already.
+        Plain numbers are already in base units.
     unit : str
-        The unit expected, made of base units.
+        The expected unit, made of base units.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Units as people write them: texts such as ``USD/(GPU h)`` to a factor and a dimension."""
+"""Units as people write them: from ``USD/(GPU h)`` to a factor and a dimension."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from roofslate._core import GREATEST_EXPONENT
 from roofslate.errors import UnitError
 from roofslate.units.table import TABLE, Unit, base_unit
 
-# What no unit that a person writes comes near; beyond, the work would grow without bounds.
+# Beyond all units in use. These limits bound the work.
 _MOST_CHARACTERS = 1000
 
 
 _MOST_BRACKETS = 4
 
 
-_MOST_DENOMINATOR = 1000  # of an exponent; only a number without a unit has any but 1 and 2
+_MOST_DENOMINATOR = 1000  # of an exponent. Only plain numbers have any but 1 and 2.
 
 
 _WITH_DIGITS = "".join(f"{re.escape(name)}|" for name in sorted(TABLE, key=len) if re.search(r"\d", name[1:]))
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 
 class _UnitReader:
-    """Recursive descent over a unit such as ``USD/(GPU h)``; the message of its UnitError tells only what is wrong."""
+    """Recursive descent on a unit such as ``USD/(GPU h)``. Messages of UnitError are clauses."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[tuple[str, str]] = []
@@ -76,7 +76,7 @@ class _UnitReader:
                 return unit
 
     def compound(self) -> Unit:
-        """Read units joined by hyphens, which bind closer than a slash: ``USD/GPU-hour``."""
+        """Read units joined by hyphens, which bind tighter than a slash: ``USD/GPU-hour``."""
         unit = self.powered()
         while self.peek()[1] == "-":
             self.take()
@@ -125,14 +125,14 @@ class _UnitReader:
 
 
 def check_length(text: str) -> None:
-    """Refuse a text that is longer than any unit or number."""
+    """Raise an error for a text longer than any unit or number."""
     if len(text) > _MOST_CHARACTERS:
-        raise UnitError(f"it has more than {_MOST_CHARACTERS} characters")
+        raise UnitError(f"it is longer than {_MOST_CHARACTERS} characters")
 
 
 @lru_cache(maxsize=4096)
 def read_unit(text: str) -> Unit:
-    """Read a unit; the message of its UnitError tells only what is wrong."""
+    """Read a unit. The message of a UnitError is a clause."""
     check_length(text)
     reader = _UnitReader(text)
     unit = reader.product()

@@ -1,4 +1,4 @@
-"""The units that there are: names, prefixes and what they come to in base units."""
+"""Known units: names, prefixes and factors to base units."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NUMBER = Dimension({})
 
 
 class Unit(NamedTuple):
-    """What a name stands for: so many base units."""
+    """A factor and powers of base units."""
 
     factor: Fraction
     dimension: Dimension
 
 
 def base_unit(factor: int | Fraction = 1, **exponents: int) -> Unit:
-    """Make a unit of powers of base units."""
+    """Make a unit from powers of base units."""
     return Unit(Fraction(factor), Dimension(exponents))
 
 
@@ -48,7 +48,7 @@ _HOUR = 3600
 YEAR = 365 * 24 * _HOUR
 
 
-# Names of one unit, what they are, and the prefixes that they take.
+# Names of a unit, its definition, and its allowed prefixes.
 _NAMED: tuple[tuple[str, Unit, dict[str, Any]], ...] = (
     ("FLOP FLOPs OP OPs", base_unit(FLOP=1), {**LARGE, **_HUGE}),
     ("MAC MACs", base_unit(2, FLOP=1), {**LARGE, **_HUGE}),
@@ -94,7 +94,7 @@ def _unit_table() -> dict[str, Unit]:
 TABLE = _unit_table()
 
 
-# How a base unit is written for a person: by the first of its names.
+# Base units are displayed by the first of their names.
 SYMBOLS = {
     base: names.split()[0]
     for base in BASE_UNITS

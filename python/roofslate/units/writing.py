@@ -1,4 +1,4 @@
-"""Numbers written for a person: one unit that suits them, and few digits."""
+"""Formatting of numbers: a suitable unit, and few digits."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from roofslate.units.table import LARGE, SYMBOLS, YEAR
 
 
 class Scale(NamedTuple):
-    """One scale for several values: what to divide by, and the unit that is then meant.
+    """A common scale for several values: its divisor and its unit.
 
     Attributes
     ----------
     factor : float
         Base units in one unit of the scale.
     label : str
-        The unit for an axis label: ``"ms"``, ``"$/Mtok"``, ``"k"``; empty for plain counts.
+        The unit for an axis label: ``"ms"``, ``"$/Mtok"``, ``"k"``. Empty for plain counts.
     """
 
     factor: float
     label: str
 
     def text(self, value: float, digits: int = 4) -> str:
-        """Value with its unit, as in a sentence: ``"12.3 ms"``, ``"$0.42 / Mtok"``."""
+        """Format a value with its unit, as in a sentence: ``"12.3 ms"``, ``"$0.42 / Mtok"``."""
         return self._write(value, digits, " / ")
 
     def tick(self, value: float, digits: int = 4) -> str:
-        """Value with its unit, as short as an axis wants it: ``"20 ms"``, ``"$2/Mtok"``, ``"200k"``."""
+        """Format a value with its unit for an axis tick: ``"20 ms"``, ``"$2/Mtok"``, ``"200k"``."""
         return self._write(value, digits, "/")
 
     def _write(self, value: float, digits: int, slash: str) -> str:
@@ -59,14 +59,14 @@ class Scale(NamedTuple):
 class _Rung(NamedTuple):
     factor: float
     label: str
-    least: float  # the rung is used from this magnitude on
+    least: float  # smallest magnitude of the rung
 
 
 def _power(symbol: str, exponent: float) -> str:
     return symbol if exponent == 1 else f"{symbol}^{exponent:g}"
 
 
-# Prices are told per these.
+# Displayed denominators of prices.
 _PRICED = {
     "token": (1e6, "Mtok"),
     "s": (3600.0, "h"),
@@ -75,7 +75,7 @@ _PRICED = {
     "FLOP": (1e18, "EFLOP"),
 }
 
-# Times and speeds as one user sees them: ms per token, tokens a second, seconds of a request.
+# Times and rates of one user: ms per token, tokens per second, seconds per request.
 _OF_ONE_SEQUENCE = (
     {"s": 1, "sequence": 1, "token": -1},
     {"token": 1, "s": -1, "sequence": -1},
@@ -85,7 +85,7 @@ _OF_ONE_SEQUENCE = (
 
 @lru_cache(maxsize=1024)
 def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
-    """Scales of a unit in ascending order, and the position of the one that exponents are written in."""
+    """Return the scales of a unit in ascending order, and the index of the one for exponents."""
     exponents = dimension_of(unit).exponents
     if exponents in _OF_ONE_SEQUENCE:
         del exponents["sequence"]
@@ -105,7 +105,7 @@ def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
     if exponents == {"gCO2": 1, "J": -1}:
         return (_Rung(1 / 3.6e6, "gCO2/kWh", 0.0),), 0
     if exponents.get("chip", 0) < 0:
-        del exponents["chip"]  # "192 GB" of one chip
+        del exponents["chip"]  # "192 GB" per chip is displayed as "192 GB"
     if exponents.get("USD") == 1:
         del exponents["USD"]
         factor, label = 1.0, ""
@@ -121,10 +121,12 @@ def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
         symbols["J"] = "W"
         del exponents["s"]
     lead = next((name for name in ("FLOP", "byte", "J", "gCO2", "s", *COUNTED_UNITS) if exponents.get(name) == 1), None)
-    others = "".join("*" + _power(symbols[name], x) for name, x in exponents.items() if x > 0 and name != lead)
+    other_factors = "".join("*" + _power(symbols[name], x) for name, x in exponents.items() if x > 0 and name != lead)
     below = "".join("/" + _power(symbols[name], -x) for name, x in exponents.items() if x < 0)
     if lead is None or (lead == "FLOP" and exponents.get("byte", 0) < 0):
-        return (_Rung(1.0, (symbols[lead] if lead else "") + (others if lead else others[1:]) + below, 0.0),), 0
+        return (
+            _Rung(1.0, (symbols[lead] if lead else "") + (other_factors if lead else other_factors[1:]) + below, 0.0),
+        ), 0
     steps = [(1.0, "", 0.0), *((float(factor), prefix, float(factor)) for prefix, factor in LARGE.items())]
     if lead == "s":
         steps = steps[:1]
@@ -132,12 +134,12 @@ def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
         steps = [(1e-9, "n", 0.0), (1e-6, "µ", 1e-6), (1e-3, "m", 1e-3), (1.0, "", 1.0), *steps[1:]]
     if lead in COUNTED_UNITS:
         steps[1] = (1e3, "k", 1e4)
-    rungs = tuple(_Rung(step, prefix + symbols[lead] + others + below, least) for step, prefix, least in steps)
+    rungs = tuple(_Rung(step, prefix + symbols[lead] + other_factors + below, least) for step, prefix, least in steps)
     return rungs, [step for step, _, _ in steps].index(1.0)
 
 
 def _digits(value: float, digits: int) -> str:
-    """Significant digits with commas: "2,400", "0.0123", "1.2e26"."""
+    """Format significant digits with commas: "2,400", "0.0123", "1.2e26"."""
     if value == 0:
         return "0"
     if not 1e-3 <= abs(value) < 1e6:
@@ -158,7 +160,7 @@ def _choose(magnitude: float, unit: str) -> Scale:
 
 
 def scale(values: npt.ArrayLike, unit: str) -> Scale:
-    """One scale that suits all `values`, for an axis or a table column.
+    """Choose one scale for all `values`, for an axis or a table column.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ def scale(values: npt.ArrayLike, unit: str) -> Scale:
     Returns
     -------
     Scale
-        ``(factor, label)``: show ``values / factor`` under `label`, or write ticks by ``Scale.tick``.
+        ``(factor, label)``. Show ``values / factor`` under `label`, or format ticks by ``Scale.tick``.
     """
     magnitudes = np.abs(np.asarray(values, dtype=float)).ravel()
     magnitudes = magnitudes[np.isfinite(magnitudes) & (magnitudes > 0)]
@@ -180,21 +182,21 @@ def scale(values: npt.ArrayLike, unit: str) -> Scale:
 
 
 def format(value: float, unit: str, digits: int = 4) -> str:  # noqa: A001
-    """Value scaled for a person: ``"12.3 ms"``, ``"$0.42 / Mtok"``, ``"192 GB"``, ``"128k"``.
+    """Format a value for display: ``"12.3 ms"``, ``"$0.42 / Mtok"``, ``"192 GB"``, ``"128k"``.
 
     Parameters
     ----------
     value : float
         In base units.
     unit : str
-        The unit of the value, made of base units. "Per chip" is left out, and what a plain count counts.
+        The unit of the value, made of base units. "Per chip" and plain counts are not displayed.
     digits : int
         Significant digits.
 
     Returns
     -------
     str
-        `parse` reads it back, to these digits.
+        `parse` reads it back to this precision.
     """
     number = float(value)
     return _choose(abs(number), unit).text(number, digits)

@@ -1,4 +1,4 @@
-"""Questions of analysis: `solve`, `crossovers`, derivatives, `tornado`, `explain`, `compare`, `define`."""
+"""Questions to `solve`, `crossovers`, derivatives, `tornado`, `explain`, `compare`."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ _FORMULAS = (
 
 
 def define(chance: Chance) -> str:
-    """A defined quantity, computed in its scope."""
+    """Define a quantity, and compute it in its scope."""
     one = one_output(chance)
     alike = [n for n in computed() if n != one and quantity(n).unit == quantity(one).unit]
     other = chance.choice(alike) if alike else one
@@ -186,7 +186,7 @@ def define(chance: Chance) -> str:
 
 
 def math_texts(chance: Chance) -> str:
-    """Functions of `roofslate.math` on plain numbers."""
+    """Call functions of `roofslate.math` on plain numbers."""
     x, y = chance.about(chance.choice([0.3, 1.0, 20.0])), chance.about(2.0)
     return str(
         chance.choice(
@@ -214,7 +214,7 @@ def math_texts(chance: Chance) -> str:
 
 
 def conditions(chance: Chance) -> str:
-    """Texts of conditions, right and wrong."""
+    """Parse texts of conditions, valid and invalid."""
     scenario = Scenario(chance, [one_output(chance, 0.6)], presets=0.6)
     text = " and ".join(as_condition(chance, scenario) for _ in range(chance.randint(1, 3)))
     for _ in range(chance.choice([0, 0, 1, 1, 2])):
@@ -245,7 +245,7 @@ def plot(chance: Chance) -> str:
 
 
 def axis_twice(chance: Chance) -> str:
-    """Axes that meet, and quantities that are input and output at once."""
+    """Use axes that meet, and quantities that are both input and output."""
     (name,) = chance.some(names(), 1, 1)
     q = quantity(name)
     x = chance.choice(q.choices) if q.choices else number(chance, name)

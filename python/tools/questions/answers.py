@@ -1,4 +1,4 @@
-"""Answers as texts that differ wherever a bit, a name, a unit or a word does."""
+"""Answers as texts that differ if any bit, name, unit or word differs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import xarray as xr
 
 __all__ = ["Answer", "ask"]
 
-# Public parts of results, by class. Texts come last: where numbers differ, those are read first.
+# Public parts of results, by class. Texts come last, so differences in numbers are seen first.
 _PARTS: dict[str, tuple[str, ...]] = {
     "Axis": ("start", "stop", "num", "spacing", "unit"),
     "Bands": ("level", "calibration"),
@@ -49,7 +49,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "Validation": ("holds", "rows", "summary", "published", "bounds", "_repr_html_()"),
     "VarianceShares": ("mean", "variance", "table", "_repr_html_()"),
 }  # fmt: skip
-_WITHOUT_REPR = ("Dependencies",)  # it shows sets, in no order
+_WITHOUT_REPR = ("Dependencies",)  # it shows sets, which have no order
 _LEFT_OUT = ("roofslate_version",)  # attributes
 _FOLDERS = tuple(re.escape(str(path)) for path in (tempfile.gettempdir(), Path(rs.__file__).parent))
 _PLACES = re.compile(rf"(?:{'|'.join(_FOLDERS)})[\w./-]*/")
@@ -57,12 +57,12 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
 
 
 def neutral(text: str) -> str:
-    """A text without addresses and folders of this run."""
+    """Remove addresses and folders of this run from a text."""
     return _ADDRESS.sub("at 0x", _PLACES.sub("<folder>/", text))
 
 
 class Answer:
-    """What a question gave: lines that hold every bit of it, and the order of what has no order."""
+    """The result of a question: lines with every bit, and the order of unordered parts."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -78,7 +78,7 @@ class Answer:
         return hashlib.sha256("\n".join(self.order).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     def add(self, path: str, x: Any) -> None:
-        """Write down a value, part by part."""
+        """Record a value, part by part."""
         kind = type(x).__name__
         if isinstance(x, xr.DataArray):
             self._array(path, x)
@@ -170,7 +170,7 @@ class Answer:
             return
         x = np.array(x, order="C")
         if x.dtype.kind == "f":
-            x[np.isnan(x)] = np.nan  # of any payload
+            x[np.isnan(x)] = np.nan  # NaN of any payload
         digest = hashlib.sha256(x.tobytes()).hexdigest()[:24]
         with np.printoptions(precision=17, threshold=40, edgeitems=6, floatmode="unique", linewidth=10**6):
             self._line(path, f"{x.dtype.str} of {x.shape} {digest} {x.ravel()}")
@@ -194,7 +194,7 @@ class Answer:
             self.add(f"repr({path})", repr(x))
 
     def _axes(self, path: str, x: Any) -> None:
-        """What a picture shows."""
+        """Record the content of a plot."""
         self._line(path, type(x).__name__)
         if not hasattr(x, "get_lines"):
             return
@@ -215,7 +215,7 @@ def _hex(x: float) -> str:
 
 
 def ask(code: str, space: Mapping[str, Any]) -> tuple[Answer, Any]:
-    """The answer to a question and its result. An error is an answer, a warning is part of one."""
+    """Answer a question, with its result. Errors are answers, warnings parts of them."""
     answer = Answer()
     result: Any = None
     with warnings.catch_warnings(record=True) as caught:
@@ -223,7 +223,7 @@ def ask(code: str, space: Mapping[str, Any]) -> tuple[Answer, Any]:
         try:
             result = eval(code, dict(space))
             answer.add("answer", result)
-        except Exception as error:  # each of them is an answer
+        except Exception as error:  # every error is an answer
             result = error
             answer.failed = True
             answer.lines.append(f"{type(error).__name__}: {neutral(str(error))}")

@@ -1,4 +1,4 @@
-"""Inputs that move each chart, with the values that it has without them."""
+"""Inputs of each chart, with their default values."""
 
 from __future__ import annotations
 

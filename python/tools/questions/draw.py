@@ -1,4 +1,4 @@
-"""Random inputs: which quantities a scenario gives, what their values are, and how a call spells them."""
+"""Random inputs: the given quantities of a scenario, their values, and their spelling."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ __all__ = [
 
 REFERENCE = Path(__file__).resolve().parents[3] / "tests" / "reference"
 CATALOGS = {"model": rs.models, "hardware": rs.hardware, "prices": rs.prices, "loss_law": rs.loss_laws}
-DIMS = {"site": 3, "day": 2, "case": 5}  # shared axes: their lengths agree within a question
-CHANCE_OF_ERROR = 0.08  # of a question that is spoiled on purpose; more are erroneous by chance
+DIMS = {"site": 3, "day": 2, "case": 5}  # shared axes, with equal lengths within a question
+CHANCE_OF_ERROR = 0.08  # of a deliberately spoiled question, others are invalid by chance
 
 Value = float | str
 
 
 class Chance(random.Random):
-    """Random choices of one question."""
+    """Random choices for one question."""
 
     def yes(self, share: float) -> bool:
         return self.random() < share
@@ -61,7 +61,7 @@ class Chance(random.Random):
         return self.sample(list(items), min(len(items), self.randint(least, most)))
 
     def about(self, x: float, octaves: float = 1.5) -> float:
-        """A number near another, in few digits now and then."""
+        """Draw a number near another, sometimes with few digits."""
         y = x * 2.0 ** self.uniform(-octaves, octaves)
         return float(f"{y:.{self.randint(1, 5)}g}") if self.yes(0.4) else y
 
@@ -86,13 +86,13 @@ def computed() -> tuple[str, ...]:
 
 @cache
 def _limiting() -> frozenset[str]:
-    """Quantities that limit another one."""
+    """Return the quantities that limit another one."""
     return frozenset(bound for name in names() if (bound := quantity(name).bound))
 
 
 @cache
 def reached(outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """All quantities that outputs can depend on."""
+    """Return all quantities that outputs can depend on."""
     seen: dict[str, None] = {}
     stack = list(outputs)
     while stack:
@@ -106,7 +106,7 @@ def reached(outputs: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def reference_cases() -> dict[str, list[dict[str, Any]]]:
-    """Inputs by which each quantity is checked by hand."""
+    """Read the inputs of each quantity's hand-computed checks."""
     cases: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(REFERENCE.glob("*.toml")):
         for name, rows in tomllib.loads(path.read_text(encoding="utf-8")).items():
@@ -123,7 +123,7 @@ def configs() -> dict[str, dict[str, Any]]:
 
 @cache
 def typical() -> dict[str, tuple[float, ...]]:
-    """Numbers that a quantity has in the checks by hand and in presets."""
+    """Collect the values of each quantity in hand-computed checks and presets."""
     seen: dict[str, dict[float, None]] = {}
 
     def see(name: str, x: Any) -> None:
@@ -148,7 +148,7 @@ def all_presets(keyword: str) -> tuple[str, ...]:
 
 
 def number(chance: Chance, name: str) -> float:
-    """A valid number of a quantity, of a magnitude that it has somewhere."""
+    """Draw a valid number of a quantity, of a typical magnitude."""
     q = quantity(name)
     seen = typical().get(name) or (0.5 if q.high <= 1 else 3.0,)
     x = chance.choice(seen)
@@ -186,7 +186,7 @@ _PREFIXED: dict[str, tuple[tuple[str, float], ...]] = {
 
 
 def as_text(chance: Chance, x: float, unit: str, *, exact: bool = False) -> str:
-    """A number with a unit, to some digits: ``"3.2 TB/s"``."""
+    """Write a number with a unit, to some digits: ``"3.2 TB/s"``."""
     if not math.isfinite(x):
         return f"{x!r} {unit}" if chance.yes(0.5) else str(x)
     words, power = [], 1
@@ -203,7 +203,7 @@ def as_text(chance: Chance, x: float, unit: str, *, exact: bool = False) -> str:
 
 
 def as_code(chance: Chance, name: str, x: Value) -> str:
-    """A value of an input, in one of the ways in which a caller gives it."""
+    """Write a value of an input in one of the accepted forms."""
     if isinstance(x, str):
         return repr(x)
     if chance.yes(0.12):
@@ -217,7 +217,7 @@ def as_code(chance: Chance, name: str, x: Value) -> str:
 
 
 def points(chance: Chance, name: str, x: Value, n: int) -> list[Value]:
-    """Several values around one."""
+    """Draw several values around one."""
     q = quantity(name)
     if q.choices:
         return [chance.choice(q.choices) for _ in range(n)] if chance.yes(0.3) else list(q.choices)[:n]
@@ -240,7 +240,7 @@ def listed(values: Iterable[Value]) -> str:
 
 
 def as_axis(chance: Chance, name: str, x: Value, most: int = 6, *, shared: bool = True) -> str:
-    """An axis of an input, in one of the ways in which a caller gives it."""
+    """Write an axis of an input in one of the accepted forms."""
     n = chance.randint(1, most)
     values = points(chance, name, x, n)
     numbers = [y for y in values if isinstance(y, float)]
@@ -274,7 +274,7 @@ def as_axis(chance: Chance, name: str, x: Value, most: int = 6, *, shared: bool 
 
 
 def as_condition(chance: Chance, scenario: Scenario) -> str:
-    """A comparison of quantities of a scenario, by and large one that some points meet."""
+    """Write a comparison of quantities of a scenario, mostly one that some points meet."""
     name = chance.choice(scenario.computable)
     q = quantity(name)
     if q.choices:
@@ -296,7 +296,7 @@ def as_condition(chance: Chance, scenario: Scenario) -> str:
 
 
 class Scenario:
-    """Inputs that some outputs can be computed of: the graph cut at random places, presets among them."""
+    """Inputs from which some outputs can be computed: a random cut of the graph, with presets."""
 
     def __init__(self, chance: Chance, outputs: Sequence[str], *, presets: float = 0.35, expand: float = 0.85) -> None:
         self.chance = chance
@@ -315,7 +315,7 @@ class Scenario:
 
     @property
     def computable(self) -> list[str]:
-        """Quantities that follow from the inputs, the outputs first."""
+        """List the quantities that follow from the inputs, the outputs first."""
         return list(dict.fromkeys([*self.outputs, *self._expanded]))
 
     @property
@@ -324,11 +324,11 @@ class Scenario:
 
     @property
     def numbers(self) -> list[str]:
-        """Inputs that are numbers."""
+        """List the numeric inputs."""
         return [name for name, x in self.inputs.items() if isinstance(x, float)]
 
     def codes(self, *, axes: int = 0, most: int = 6, shared: bool = True) -> dict[str, str]:
-        """The inputs as code by keyword, some of them axes."""
+        """Return the inputs as code by keyword, some of them axes."""
         chance = self.chance
         codes = {name: repr(preset) for name, preset in self.presets.items()}
         codes |= {name: as_code(chance, name, x) for name, x in self.inputs.items()}
@@ -385,7 +385,7 @@ class Scenario:
 
 @cache
 def _alike(keyword: str, name: str) -> tuple[str, ...]:
-    """Presets that supply all that one supplies."""
+    """List the presets that supply at least the quantities of one."""
     catalog = CATALOGS[keyword]
     return tuple(n for n, preset in catalog.items() if preset.values.keys() >= catalog[name].values.keys())
 
@@ -438,10 +438,10 @@ _WRONG_VALUES = (
 
 
 def spoiled(chance: Chance, call: Call, inputs: Iterable[str]) -> Call:
-    """A call with one thing wrong."""
+    """Spoil a call in one way."""
     given = [name for name in inputs if name in call.keywords]
     variant = chance.randrange(8)
-    if variant == 0 and given:  # a name that is nearly right
+    if variant == 0 and given:  # a misspelled name
         name = chance.choice(given)
         at = chance.randrange(1, len(name))
         call.keywords[name[: at - 1] + name[at:]] = call.keywords.pop(name)
@@ -449,7 +449,7 @@ def spoiled(chance: Chance, call: Call, inputs: Iterable[str]) -> Call:
         del call.keywords[chance.choice(given)]
     elif variant in (2, 3) and given:
         call.keywords[chance.choice(given)] = chance.choice(_WRONG_VALUES)
-    elif variant == 4:  # an input that changes nothing, or contradicts another one
+    elif variant == 4:  # an ineffective or contradictory input
         name = chance.choice(names())
         if name.isidentifier():
             call.keywords[name] = as_code(chance, name, number(chance, name))
@@ -465,5 +465,5 @@ def spoiled(chance: Chance, call: Call, inputs: Iterable[str]) -> Call:
 
 
 def varied(chance: Chance, call: Call, inputs: Iterable[str]) -> str:
-    """A call as code; some of them spoiled."""
+    """Return a call as code, sometimes spoiled."""
     return str(spoiled(chance, call, inputs) if chance.yes(CHANCE_OF_ERROR) else call)

@@ -1,4 +1,4 @@
-"""Questions to the folds `best`, `pareto`, `count`, `histogram`, `quantiles`, `bounds`, and to `sample`, `sobol`."""
+"""Questions to `best`, `pareto`, `count`, `histogram`, `quantiles`, `bounds` and samples."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Question:
 
     @property
     def axes(self) -> list[str]:
-        """Names of axes, as far as the code tells."""
+        """Names of axes, as far as the code shows."""
         axes = []
         for name, code in self.codes.items():
             if code.startswith(("[", "np.array", "rs.linspace", "rs.geomspace", "range")):
@@ -74,7 +74,7 @@ class Question:
         return list(dict.fromkeys(axes))
 
     def over(self, least: int = 0) -> str | None:
-        """Axes to search."""
+        """Draw axes to search."""
         axes = self.axes
         if not axes or self.chance.yes(0.04):
             return self.chance.choice(["'batch_size'", "[]", "'sample'", "['x', 'y']"])
@@ -96,7 +96,7 @@ class Question:
         return repr(self.chance.choice(names) if self.chance.yes(0.6) else self.chance.some(names, 2, 3))
 
     def _cut(self) -> None:
-        """Hold one axis in chunks."""
+        """Split one axis into chunks."""
         numbers = [n for n in self.axes if n in self.codes and n not in CATALOGS and not quantity(n).choices]
         numbers = [
             n for n in numbers if not self.codes[n].startswith(("rs.", "xr.", "pd.")) and "'" not in self.codes[n]
@@ -109,7 +109,7 @@ class Question:
 
 
 def able(chance: Chance) -> list[str]:
-    """Quantities that are numbers, now and then a choice too."""
+    """List numeric quantities, sometimes with a choice."""
     return [name for name in computed() if not quantity(name).choices or chance.yes(0.1)]
 
 
@@ -217,7 +217,7 @@ def bounds(chance: Chance) -> str:
 
 
 def distribution(chance: Chance, name: str, x: float) -> str:
-    """A frozen distribution around a number, mostly inside the range of its quantity."""
+    """Draw a frozen distribution around a number, mostly inside the quantity's range."""
     q = quantity(name)
     x = x if 0 < x < 1e200 else 0.5
     high = min(q.high, 1.5 * x) if not q.bound else x

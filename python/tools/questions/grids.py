@@ -1,4 +1,4 @@
-"""Questions to the calls that compute: `value`, `evaluate`, `frame`, `sweep`, and texts with units."""
+"""Questions to `value`, `evaluate`, `frame`, `sweep`, and to texts with units."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ _PLACES = {"hardware": ("H100", "GB200 NVL72", "B200"), "model": ("DeepSeek-V3",
 
 
 def some_outputs(chance: Chance, most: int = 4) -> list[str]:
-    """One quantity or several, of the whole registry or of serving."""
+    """Draw one or several quantities, from the registry or from serving."""
     if chance.yes(0.3):
         return chance.some(SERVING, 1, most)
     return chance.some(computed() if chance.yes(0.97) else names(), 1, most)
 
 
 def units_of(chance: Chance, outputs: list[str], share: float = 0.2) -> str | None:
-    """Units of some of the outputs, by name."""
+    """Draw units for some outputs, by name."""
     able = [name for name in outputs if quantity(name).unit in _UNITS and not quantity(name).choices]
     if not able or not chance.yes(share):
         return None
@@ -163,7 +163,7 @@ def evaluate_into(chance: Chance) -> str:
 
 
 def texts(chance: Chance) -> str:
-    """A text with a unit, read as a number of base units."""
+    """Convert a text with a unit to base units."""
     name = chance.choice([n for n in names() if not quantity(n).choices])
     x = chance.choice(typical().get(name, (1.0,)))
     text = as_text(chance, chance.about(x) if chance.yes(0.7) else x, quantity(name).unit)
@@ -189,7 +189,7 @@ def to_units(chance: Chance) -> str:
 
 
 def table_code(chance: Chance, scenario: Scenario, rows: int) -> tuple[str, dict[str, str]]:
-    """A table of some inputs, and the remaining ones as keywords."""
+    """Write a table of some inputs, and the remaining ones as keywords."""
     codes = scenario.codes()
     columns = {}
     for name in chance.some(list(scenario.inputs), 1, 4):
@@ -263,7 +263,7 @@ def axes(chance: Chance) -> str:
 
 
 def mixed_axes(chance: Chance) -> str:
-    """Arrays that share axes and state their units."""
+    """Use arrays that share axes and state their units."""
     outputs = some_outputs(chance, 3)
     scenario = Scenario(chance, outputs, presets=0.1)
     codes = scenario.codes()

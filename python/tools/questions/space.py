@@ -1,4 +1,4 @@
-"""Helpers that questions call: files, pictures, definitions, and calls in another interpreter."""
+"""Helpers called by questions: files, plots, definitions, and calls in other interpreters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["SPACE"]
 
 
 def swept(table: pd.DataFrame, outputs: Any, source: str, target: str, **inputs: Any) -> Any:
-    """Rows and content of the file that `sweep` writes."""
+    """Return the rows and content of the file written by `sweep`."""
     with tempfile.TemporaryDirectory() as folder:
         read, write = Path(folder, f"rows.{source}"), Path(folder, f"results.{target}")
         table = table.astype(str) if table.map(lambda x: isinstance(x, str)).any(axis=None) else table
@@ -36,7 +36,7 @@ def swept(table: pd.DataFrame, outputs: Any, source: str, target: str, **inputs:
 
 
 def defined(name: str, formula: Any, options: dict[str, Any], call: str, **inputs: Any) -> Any:
-    """A quantity defined in a scope, and the result of a call in that scope."""
+    """Define a quantity in a scope, and return it with the result of a call in that scope."""
     with rs.definitions():
         quantity = rs.define(name, options.pop("unit"), formula, **options)
         if call == "quantity":
@@ -45,13 +45,13 @@ def defined(name: str, formula: Any, options: dict[str, Any], call: str, **input
             return rs.quantities(name)
         if call == "best":
             return rs.best(name, over=[n for n, x in inputs.items() if isinstance(x, (list, range))], **inputs)
-        answer = Answer()  # read in the scope
+        answer = Answer()  # recorded in the scope
         answer.add(call, getattr(rs, call)(name, **inputs))
         return answer.lines
 
 
 def measured_runs(n: int, seed: int, noise: float) -> pd.DataFrame:
-    """Runs of a machine whose constants are known."""
+    """Simulate runs of a machine with known constants."""
     chance = np.random.default_rng(seed)
     table = pd.DataFrame(
         {
@@ -69,7 +69,7 @@ def measured_runs(n: int, seed: int, noise: float) -> pd.DataFrame:
 
 
 def rewritten(calibration: Any) -> Any:
-    """A calibration as a file, and read from it."""
+    """Write a calibration to a file, and read it back."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "calibration.toml")
         calibration.to_toml(path)
@@ -77,7 +77,7 @@ def rewritten(calibration: Any) -> Any:
 
 
 def loaded_presets(text: str) -> Any:
-    """Presets of a file."""
+    """Load presets from a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "presets.toml")
         path.write_text(text, encoding="utf-8")
@@ -85,12 +85,12 @@ def loaded_presets(text: str) -> Any:
 
 
 def in_child(*codes: str) -> list[str]:
-    """Answers of another interpreter: what it defines is known in it alone."""
+    """Answer questions in another interpreter, which confines their definitions."""
     return run([Path(__file__).parents[1] / "same_bits.py", *(f"--ask={code}" for code in codes)]).splitlines()
 
 
 def command(arguments: list[str]) -> str:
-    """Output, errors and exit status of the command line."""
+    """Run a command line, and return its output, errors and exit status."""
     return run(["-m", "roofslate", *arguments])
 
 
@@ -101,7 +101,7 @@ def run(arguments: list[Any]) -> str:
 
 
 def picture(draw: Callable[[], Any]) -> Any:
-    """Lines and words of a picture, which is closed."""
+    """Return the lines and words of a plot, and close it."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -117,7 +117,7 @@ def picture(draw: Callable[[], Any]) -> Any:
 
 
 def pages_of_lecture(chapter: int) -> Any:
-    """The report on a chapter, without its pictures."""
+    """Return the report on a chapter, without plots."""
     with tempfile.TemporaryDirectory() as folder:
         page = rs.lecture(folder, chapter=chapter, progress=False)
         answers = page.with_name("answers.csv").read_text(encoding="utf-8")
@@ -125,12 +125,12 @@ def pages_of_lecture(chapter: int) -> Any:
 
 
 def every_quantity(part: int, parts: int) -> list[Any]:
-    """All that the registry says of a part of the quantities."""
+    """Return the registry's content on a part of the quantities."""
     return [rs.quantity(name) for name in rs.quantities().index[part::parts]]
 
 
 def frame_of(catalog: Any) -> Any:
-    """A catalog as a table."""
+    """Return a catalog as a table."""
     return catalog.to_frame()
 
 

@@ -1,4 +1,4 @@
-"""Questions to the larger calls: deployments, price lists, measured runs, charts, timetables, ciphers, models."""
+"""Questions on deployments, prices, measured runs, charts, timetables, ciphers, models."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ hbm_capacity = "100 GB"
 
 
 def preset_files(chance: Chance) -> str:
-    """Files with something wrong, and now and then one that is read, in another interpreter."""
+    """Load invalid files, and sometimes a valid one, in another interpreter."""
     codes = []
     for _ in range(12):
         text = _TOML
@@ -368,7 +368,7 @@ def preset_files(chance: Chance) -> str:
 
 
 def serving_presets(chance: Chance) -> str:
-    """Every preset is in some question."""
+    """Cover every preset in some question."""
     keyword = chance.choice(("model", "hardware"))
     name = chance.choice(all_presets(keyword))
     other = {"model": ("hardware", "GB200 NVL72"), "hardware": ("model", "DeepSeek-V3")}[keyword]

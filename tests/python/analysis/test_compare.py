@@ -460,13 +460,13 @@ def test_the_picture_goes_into_axes_of_ones_own_and_leaves_settings_alone() -> N
             "pass_tokens",
             {"batch_size": 2},
             rs.errors.InputTypeError,
-            r"'batch_size' is given for both",
+            r"'batch_size' is also a shared input",
         ),
         ({}, {}, "pass_tokenz", {}, rs.errors.UnknownName, r"did you mean 'pass_tokens'"),
         ({}, {}, '__import__("os")', {}, rs.errors.UnknownName, r"unknown quantity"),
         ({}, {}, "(" * 1_000_000, {}, rs.errors.UnknownName, r"1000002 characters"),
         ({}, {}, None, {}, rs.RoofslateError, r"None"),
-        ({}, {}, "bottleneck", {}, rs.errors.InputTypeError, r"bottleneck is one of .*: only numbers have a ratio"),
+        ({}, {}, "bottleneck", {}, rs.errors.InputTypeError, r"bottleneck is one of .*. Only numbers have a ratio"),
     ],
 )
 def test_mistakes_are_named(
@@ -485,7 +485,7 @@ def test_a_preset_that_takes_the_effect_of_an_input() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        ({"context_length": 0}, {"context_length": 1}, r"scenario a: kv_bytes is 0 B, and no ratio of it"),
+        ({"context_length": 0}, {"context_length": 1}, r"scenario a: kv_bytes is 0 B. A ratio needs"),
         ({"context_length": 1}, {"context_length": 0}, r"scenario b: kv_bytes is 0 B"),
         ({"context_length": 1e-300}, {"context_length": 1e300}, r"the ratio of kv_bytes is out of range"),
     ],
@@ -504,6 +504,8 @@ def test_too_many_inputs_are_counted_and_named() -> None:
     more = {"pass_length": 2, "microbatches": 2, "pipeline_stages": 2}
     a = {name: low * 1.7 + 1e-3 for name, (low, _) in NUMBERS.items()}
     b = {name: high * 0.6 for name, (_, high) in NUMBERS.items()} | more
-    with pytest.raises(rs.errors.ValueRangeError, match=r"15 inputs of cost_per_token differ, at most 12") as caught:
+    with pytest.raises(
+        rs.errors.ValueRangeError, match=r"15 inputs of cost_per_token differ, expected at most 12"
+    ) as caught:
         rs.compare(a, b, "cost_per_token")
     assert all(name in str(caught.value) for name in (*NUMBERS, *more))

@@ -428,7 +428,7 @@ def test_other_mistakes_are_named_before_any_work():
         rs.sample("pass_time", 16, seed=1, overlap=stats.uniform(0, 1))
     with pytest.raises(AxisError, match="'sample' is that of the draws"):
         rs.sample("hbm_drain_time", 16, MACHINE, seed=1, chips=xr.DataArray([1, 2], dims="sample"))
-    with pytest.raises(AxisError, match="'sample' too"):
+    with pytest.raises(AxisError, match="Add 'sample'"):
         rs.quantiles(
             "pass_tokens", 0.5, over="batch_size", n=16, seed=1, batch_size=[1, 2], pass_length=stats.uniform(1, 2)
         )

@@ -120,15 +120,15 @@ def test_tornado_is_shown():
 @pytest.mark.parametrize(
     ("inputs", "error", "words"),
     [
-        ({}, MissingInput, "as a range"),
+        ({}, MissingInput, "at least one range"),
         ({"hbm_bandwidth": (9e12, 1e12)}, ValueRangeError, "low below high"),
         ({"hbm_bandwidth": (1e12, 1e12)}, ValueRangeError, "low below high"),
         ({"hbm_bandwidth": (1e12, 2e12, 3e12)}, ValueRangeError, "two ends"),
         ({"hbm_bandwidth": (-1, 1e12)}, ValueRangeError, "hbm_bandwidth"),
         ({"hbm_bandwith": (1, 2)}, UnknownName, "hbm_bandwidth"),
         ({"hbm_bandwidth": ("1 ms", "2 ms")}, rs.errors.UnitError, "hbm_bandwidth"),
-        ({"hardware": ("B200", "H200")}, InputTypeError, "words"),
-        ({"overlap": ("board", "none"), "hbm_bandwidth": (1, 2)}, InputTypeError, "words"),
+        ({"hardware": ("B200", "H200")}, InputTypeError, "choices have no order"),
+        ({"overlap": ("board", "none"), "hbm_bandwidth": (1, 2)}, InputTypeError, "choices have no order"),
         ({"hbm_bandwidth": (1e12, 2e12), "chips": [1, 2]}, AxisError, "chips is an axis"),
         ({"hbm_bandwidth": (1e12, 2e12), "base": {"chips": 1}}, UnknownName, "chips"),
     ],
@@ -245,8 +245,8 @@ def test_shares_are_shown():
     assert "<table" in found._repr_html_()
     ax = found.plot()
     drawn = {c.get_label(): [bar.get_width() for bar in c] for c in ax.containers if hasattr(c, "patches")}
-    assert drawn["alone"] == found.table["first_order"].tolist()
-    assert drawn["with others"] == found.table["total"].tolist()
+    assert drawn["first order"] == found.table["first_order"].tolist()
+    assert drawn["total"] == found.table["total"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_draws_along_an_axis_are_a_fan():
     np.testing.assert_array_equal(line.get_xdata(), [1e11, 2e11, 4e11])
     np.testing.assert_allclose(line.get_ydata(), found.quantile(0.5, "sample"))
     bands = {band.get_label(): band.get_paths()[0].vertices[:, 1] for band in ax.collections}
-    for label, ends in {"5 to 95 %": (0.05, 0.95), "25 to 75 %": (0.25, 0.75)}.items():
+    for label, ends in {"5 to 95%": (0.05, 0.95), "25 to 75%": (0.25, 0.75)}.items():
         for q in ends:
             for x in found.quantile(q, "sample").values:
                 assert np.isclose(bands[label], x, rtol=1e-12).any()
@@ -307,9 +307,10 @@ def test_draws_alone_are_a_histogram_with_marks():
     ax = rs.plot(found)
     assert ax.get_xscale() == "log"
     marks = {line.get_label(): line.get_xdata()[0] for line in ax.lines}
-    wanted = dict(zip(("5 %", "50 %", "95 %"), np.quantile(found, [0.05, 0.5, 0.95]), strict=True))
+    wanted = dict(zip(("5%", "50%", "95%"), np.quantile(found, [0.05, 0.5, 0.95]), strict=True))
     assert marks == pytest.approx(wanted, rel=1e-12)
-    assert any(text.get_text().startswith("50 %\n") for text in ax.texts)
+    assert any(text.get_text().startswith("50%\n") for text in ax.texts)
+    assert [line.get_label() for line in ax.lines if line.get_linestyle() == "-"] == ["50%"]
     (steps,) = ax.patches
     assert steps.get_data().values.sum() == pytest.approx(1)
 
@@ -318,7 +319,7 @@ def test_pictures_of_draws_that_can_not_be():
     cell = {"total_parameters": 1e12, "active_parameters": 1e10, "bytes_per_weight": 1, "context_length": 1}
     grid = {"chips": [1, 2], "batch_size": [1, 2]}
     found = rs.sample("hbm_used", 8, {**cell, **grid}, seed=1, kv_bytes_per_token=stats.uniform(1, 1))
-    with pytest.raises(AxisError, match="beside the draws"):
+    with pytest.raises(AxisError, match="in addition to the draws"):
         rs.plot(found)
     cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k"}
     choice = rs.sample("bottleneck", 8, cell, seed=1, batch_size=stats.uniform(1, 9))

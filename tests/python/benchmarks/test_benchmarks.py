@@ -209,7 +209,7 @@ def test_a_report_counts_what_falls_short():
     report = Report({"processor": "some"}, [Section("part", [held, missed, Line("z")], ["a note"])])
     assert report.short == [missed]
     for text in (str(report), report.markdown):
-        assert "1 of 2 targets hold." in text
+        assert "1 of 2 targets met." in text
         assert "a note" in text
     assert json.loads(report.json)["sections"][0]["lines"][1]["verdict"] == "falls short"
 
@@ -252,7 +252,7 @@ def _check_search(name, search, found):
             _same_places(name, search, found, off, place)
     off = place.copy()
     off[tuple(at)] = -1
-    with pytest.raises(RuntimeError, match="conditions"):
+    with pytest.raises(RuntimeError, match="feasible points"):
         _same_places(name, search, found, least, off)
     off[tuple(at)] = (place[tuple(at)] + 5) % search.shape[2]
     with pytest.raises(RuntimeError, match="least cost"):
@@ -263,13 +263,13 @@ def _check_search(name, search, found):
 def test_the_loop_over_five_axes_agrees_with_the_engine():
     pytest.importorskip("numba")
     from benchmarks.folds import CELL, deep_axes
-    from benchmarks.growth import _ROOM, _best, _numpy
+    from benchmarks.growth import _HBM_CAPACITY, _best, _numpy
 
     axes = deep_axes(5)
     ours = _best(1, False)(axes)
     assert math.isfinite(ours)
     assert _best(1, True)(axes) == ours
-    assert grid_loop(1)(axes=axes, room=_ROOM, **CELL) == pytest.approx(ours, rel=1e-12)
+    assert grid_loop(1)(axes=axes, hbm_capacity=_HBM_CAPACITY, **CELL) == pytest.approx(ours, rel=1e-12)
     assert _numpy(axes) == pytest.approx(ours, rel=1e-12)
 
 
@@ -333,9 +333,9 @@ def test_what_finds_no_memory_is_made_smaller_or_left_out(monkeypatch):
     monkeypatch.setattr(_core, "available_memory", lambda: 0)
     search = folds.measure_best(SIZES["small"], 1)
     assert asked == [(1, *SIZES["small"].search[1:])]  # of two models
-    assert search.notes == ["NumPy ran on a quarter of the grid: there is no memory for all of it"]
+    assert search.notes == ["NumPy ran on a quarter of the grid, for lack of memory"]
     results = stores.measure_stores(SIZES["small"], 1)
-    assert results.notes == ["10,000 values: left out, there is no memory for them"]
+    assert results.notes == ["10,000 values: skipped for lack of memory"]
     assert results.lines == []
 
 
@@ -362,8 +362,8 @@ def test_calculators_that_are_installed_are_measured(monkeypatch):
     assert other.figure > 5  # a value takes some 10 microseconds
     assert re.fullmatch(r"takes [\d,]+ x as long", other.figure_text)
     assert ours.figure is None
-    assert section.notes[0] == "lost: left out, elsewhere is not installed"
-    assert "look at each operation" in section.notes[1]
+    assert section.notes[0] == "lost: skipped, elsewhere is not installed"
+    assert "compute each operation" in section.notes[1]
 
 
 def test_results_that_differ_stop_the_benchmark():

@@ -277,7 +277,7 @@ def test_functions_by_hand():
     assert m.acceptance_curve(0.5, 0.5, 2) == 1 + 0.5 + 0.125
     assert m.largest_normal(2 * np.exp(-np.euler_gamma)) == pytest.approx(0, abs=1e-15)
     for wrong in (5, None, b"5 ms"):
-        with pytest.raises(errors.InputTypeError, match="constant takes a text such as '50 ms'"):
+        with pytest.raises(errors.InputTypeError, match=r"constant\(\) expects a text such as '50 ms'"):
             m.constant(wrong)
     with pytest.raises(errors.UnitError, match="unknown unit 'furlong'"):
         m.constant("3 furlong")

@@ -42,7 +42,7 @@ ALL = {  # of points
 
 @pytest.mark.parametrize("name", list(ALL))
 def test_what_looks_at_all_points_says_how_long_that_takes(name, endless):
-    text = rf"^{name}.* looks at all 4.6e\+18 points: at least \d+ years on 2 threads"
+    text = rf"^{name}.* scans all 4.6e\+18 points: at least \d+ years on 2 threads"
     with pytest.warns(RoofslateWarning, match=text), pytest.raises(StopError):
         ALL[name](endless)
 
@@ -58,7 +58,7 @@ def test_one_that_bounds_may_end_speaks_after_a_while(endless, monkeypatch):
 
     with pytest.warns(RoofslateWarning) as said, pytest.raises(StopError):
         rs.histogram("pass_time", endless, bins=2000, range=(0, 1), threads=1, progress=progress)
-    assert len([w for w in said if re.match("histogram still searches 4.6e", str(w.message))]) == 1
+    assert len([w for w in said if re.match("histogram is still searching 4.6e", str(w.message))]) == 1
     assert told
 
 

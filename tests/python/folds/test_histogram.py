@@ -69,7 +69,7 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
         else:
             given_range = False
     if not np.all(np.diff(edges) > 0):
-        with pytest.raises(errors.ValueRangeError, match=r"bins don't fit between .* ask for fewer"):
+        with pytest.raises(errors.ValueRangeError, match=r"bins do not fit between .* Ask for fewer"):
             rs.histogram(name, Settled(inputs), bins=bins, log=log, **({"range": ends} if given_range else {}))
         return
     asked_bins = {"bins": edges} if data.draw(st.booleans(), label="edges") else {"bins": bins, "log": log}

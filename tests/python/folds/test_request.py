@@ -25,12 +25,12 @@ MISTAKES = {
     "no axis at all": (
         lambda q: rs.best("pass_time", {**q, "batch_size": 1}, over="batch_size"),
         errors.AxisError,
-        "give a list of values for batch_size",
+        "Give a list of values for batch_size",
     ),
     "an axis twice": (
         lambda q: rs.count("pass_time < 1 s", q, over=["batch_size", "batch_size"]),
         errors.AxisError,
-        "twice: batch_size",
+        "distinct axes, got batch_size, batch_size",
     ),
     "over is no name": (lambda q: rs.quantiles("pass_time", 0.5, q, over=5), errors.InputTypeError, "over: .* got 5"),
     "objective unknown": (lambda q: rs.best("pass_tim", q, over="batch_size"), errors.UnknownName, "'pass_time'"),
@@ -42,12 +42,12 @@ MISTAKES = {
     "objective is searched": (
         lambda q: rs.best("batch_size", q, over="batch_size"),
         errors.AxisError,
-        "'batch_size' is an axis that is searched",
+        "'batch_size' is a searched axis",
     ),
     "also is searched": (
         lambda q: rs.best("pass_time", q, also="batch_size", over="batch_size"),
         errors.AxisError,
-        "is among the results anyway",
+        "'batch_size' is a searched axis, and the result has it already",
     ),
     "also is no name": (lambda q: rs.best("pass_time", q, also=5, over="batch_size"), errors.InputTypeError, "got 5"),
     "condition on an unknown quantity": (
@@ -68,10 +68,18 @@ MISTAKES = {
         errors.MissingInput,
         "<- mean_queue_wait",
     ),
-    "no condition to count": (lambda q: rs.count([], q), errors.InputTypeError, "count needs a condition"),
+    "no condition to count": (
+        lambda q: rs.count([], q),
+        errors.InputTypeError,
+        r"count\(\) expects a condition, got none",
+    ),
     "an empty condition": (lambda q: rs.count("", q), ConditionError, "empty"),
     "condition is no text": (lambda q: rs.count(5, q), errors.InputTypeError, "expected a condition such as"),
-    "no objectives": (lambda q: rs.pareto(q), errors.InputTypeError, "pareto needs objectives: minimize="),
+    "no objectives": (
+        lambda q: rs.pareto(q),
+        errors.InputTypeError,
+        r"pareto\(\) expects objectives, got none. Pass minimize=",
+    ),
     "five objectives": (
         lambda q: rs.pareto(q, minimize=["pass_time", "hbm_used", "chips"], maximize=["batch_size", "kv_bytes"]),
         errors.ValueRangeError,
@@ -80,7 +88,7 @@ MISTAKES = {
     "an objective both ways": (
         lambda q: rs.pareto(q, minimize="pass_time", maximize="pass_time"),
         errors.InputTypeError,
-        "named twice: pass_time",
+        "distinct objectives, got pass_time, pass_time",
     ),
     "no bins": (lambda q: rs.histogram("pass_time", q, bins=0), errors.ValueRangeError, "1 to 10,000,000, got 0"),
     "half a bin": (lambda q: rs.histogram("pass_time", q, bins=2.5), errors.InputTypeError, "bins: .* got 2.5"),
@@ -89,8 +97,12 @@ MISTAKES = {
         errors.InputTypeError,
         "bins: expected a number of bins or their edges",
     ),
-    "one edge": (lambda q: rs.histogram("pass_time", q, bins=[1]), errors.ValueRangeError, "finite and rise"),
-    "edges that fall": (lambda q: rs.histogram("pass_time", q, bins=[2, 1]), errors.ValueRangeError, "rise"),
+    "one edge": (lambda q: rs.histogram("pass_time", q, bins=[1]), errors.ValueRangeError, "finite, increasing edges"),
+    "edges that fall": (
+        lambda q: rs.histogram("pass_time", q, bins=[2, 1]),
+        errors.ValueRangeError,
+        "increasing edges",
+    ),
     "an infinite edge": (lambda q: rs.histogram("pass_time", q, bins=[1, np.inf]), errors.ValueRangeError, "finite"),
     "edges in other units": (
         lambda q: rs.histogram("pass_time", q, bins=["1 GB", "2 GB"]),
@@ -100,24 +112,24 @@ MISTAKES = {
     "edges and a range": (
         lambda q: rs.histogram("pass_time", q, bins=[1, 2], range=(0, 1)),
         errors.InputTypeError,
-        "bins gives the edges",
+        "bins already gives the edges",
     ),
     "edges and log": (
         lambda q: rs.histogram("pass_time", q, bins=[1, 2], log=True),
         errors.InputTypeError,
-        "bins gives the edges",
+        "bins already gives the edges",
     ),
     "range reversed": (
         lambda q: rs.histogram("pass_time", q, range=("2 ms", "1 ms")),
         errors.ValueRangeError,
-        "rise, got 0.002 and 0.001",
+        "increasing ends, got 0.002 and 0.001",
     ),
     "range of one": (lambda q: rs.histogram("pass_time", q, range=(1,)), errors.InputTypeError, "range: .* got"),
     "range in other units": (lambda q: rs.histogram("pass_time", q, range=("1 B", 2)), errors.UnitError, "byte"),
     "log from zero": (
         lambda q: rs.histogram("pass_time", q, range=(0, 1), log=True),
         errors.ValueRangeError,
-        "log=True needs positive values",
+        "log=True expects positive values",
     ),
     "nothing finite": (
         lambda q: rs.histogram(
@@ -129,17 +141,17 @@ MISTAKES = {
     "narrower than the bins": (
         lambda q: rs.histogram("batch_size", {**q, "batch_size": [1, 1 + 1e-15]}),
         errors.ValueRangeError,
-        "50 bins don't fit between 1.0 and 1.00000000",
+        "50 bins do not fit between 1.0 and 1.00000000",
     ),
     "an axis called bin": (
         lambda q: rs.histogram("pass_time", {**q, "batch_size": xr.DataArray([1, 2], dims="bin")}, over=[]),
         errors.AxisError,
-        "both called 'bin'",
+        "The axis 'bin' has the name of a variable",
     ),
     "an axis called quantile": (
         lambda q: rs.quantiles("pass_time", 0.5, {**q, "batch_size": xr.DataArray([1, 2], dims="quantile")}, over=[]),
         errors.AxisError,
-        "both called 'quantile'",
+        "The axis 'quantile' has the name of a variable",
     ),
     "q below 0": (lambda q: rs.quantiles("pass_time", -0.1, q), errors.ValueRangeError, "from 0 to 1, got -0.1"),
     "q in percent": (lambda q: rs.quantiles("pass_time", [50, 90], q), errors.ValueRangeError, "from 0 to 1"),
@@ -162,18 +174,22 @@ MISTAKES = {
     "range of three": (
         lambda q: rs.bounds("pass_time", {**q, "chips": (1, 2, 3)}),
         errors.InputTypeError,
-        "a range is a tuple of two",
+        "expected a range of two ends",
     ),
-    "bounds reversed": (lambda q: rs.bounds("pass_time", {**q, "chips": (8, 1)}), errors.ValueRangeError, "reversed"),
+    "bounds reversed": (
+        lambda q: rs.bounds("pass_time", {**q, "chips": (8, 1)}),
+        errors.ValueRangeError,
+        "lower end first",
+    ),
     "bounds of words": (
         lambda q: rs.bounds("pass_time", q, overlap=("board", "none")),
         errors.InputTypeError,
-        "words have no range, give a list",
+        "choices have no order. Give a list",
     ),
     "bounds of presets": (
         lambda _: rs.bounds("hbm_bandwidth", hardware=("H100", "H200")),
         errors.InputTypeError,
-        "words have no range, give a list",
+        "choices have no order. Give a list",
     ),
     "bounds of what is unknown": (lambda q: rs.bounds("pass_tim", q), errors.UnknownName, "'pass_time'"),
     "threads": (lambda q: rs.count("pass_time < 1 s", q, threads=0), errors.InputTypeError, "threads must be"),

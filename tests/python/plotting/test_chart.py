@@ -7,7 +7,7 @@ from roofslate.presets.catalog import api_prices
 
 
 def test_inputs_that_a_chart_does_not_take_are_reported():
-    with pytest.warns(UnusedInput, match="^'batch_slots' does not enter the chart latency_vs_batch$") as caught:
+    with pytest.warns(UnusedInput, match="^'batch_slots' has no effect on the chart latency_vs_batch$") as caught:
         table = charts.latency_vs_batch.data(batch_slots=3)
     assert caught[0].filename == __file__
     assert table.equals(charts.latency_vs_batch.data())

@@ -84,7 +84,7 @@ def test_charts_know_what_moves_them() -> None:
 
 @pytest.mark.parametrize("name", sorted(OTHERS))
 def test_a_chart_without_numbers_of_its_own_takes_given_ones(name: str) -> None:
-    with pytest.raises(MissingInput, match=f"{name} has no single"):
+    with pytest.raises(MissingInput, match=f"{name} has no scalar"):
         rs.explore(name)
     explorer = rs.explore(name, **OTHERS[name])
     assert list(explorer.controls) == list(OTHERS[name])
@@ -276,7 +276,7 @@ def test_definitions_that_were_local_stay_known() -> None:
         ("pass_tokens", {"batch_size": None}, InputTypeError, "batch_size"),
         ("pass_tokens", {"batch_size": True}, InputTypeError, "batch_size"),
         ("pass_tokens", {"batch_size": xr.DataArray([1.0, 2.0], dims="case")}, InputTypeError, "a list or an array"),
-        ("pass_time", {"overlap": ("board", "none"), "batch_size": 1}, InputTypeError, "no range"),
+        ("pass_time", {"overlap": ("board", "none"), "batch_size": 1}, InputTypeError, "expected one of them"),
         ("pass_time", {"model": ("DeepSeek-V3", "Kimi-K2"), "batch_size": 1}, InputTypeError, "model"),
         ("pass_time", {"model": "DeepSeek-V30", "batch_size": 1}, UnknownName, "DeepSeek-V3"),
     ],
@@ -358,7 +358,7 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     picture.wait_for()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 600
     field = page.locator('input[title^="context length (tokens)"]')
-    code = page.locator('textarea[aria-label="Code of this picture"]')
+    code = page.locator('textarea[aria-label="Code of this plot"]')
     assert field.input_value() == "10k"
     assert 'context_length="10k"' in code.input_value()
 

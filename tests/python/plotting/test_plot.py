@@ -61,9 +61,7 @@ def test_several_variables_of_one_unit_are_lines_of_one_picture() -> None:
     assert [ends[line.get_label()] for line in lines] == [line.get_color() for line in lines]
     assert "KV fetch" in words(ax)  # the regions of the bottleneck
     assert ax.get_ylabel() == "time"
-    with pytest.raises(
-        UnknownName, match=r"several numbers of one unit; the dataset holds pass_time \(s\), batch_size"
-    ):
+    with pytest.raises(UnknownName, match=r"several numbers of one unit, got pass_time \(s\), batch_size"):
         rs.plot(result[["pass_time"]].assign(batch_size_used=result["pass_time"].assign_attrs(units="sequence")))
 
 
@@ -190,7 +188,7 @@ def test_names_across_are_marked_points() -> None:
     assert [line.get_label() for line in ax.get_lines()] == ["A100-80", "H100"]
     assert all(line.get_marker() not in ("", "None") for line in ax.get_lines())
     assert [label.get_text() for label in ax.get_xticklabels()] == ["bf16", "fp8", "fp4"]
-    with pytest.raises(AxisError, match="weight_format holds names"):
+    with pytest.raises(AxisError, match="weight_format has names, not numbers"):
         rs.plot(result, x="weight_format", y="hardware")
 
 

@@ -375,7 +375,7 @@ def test_prices_of_memory_lie_in_their_ranges() -> None:
 def test_only_devices_with_a_price_are_thought_of_where_prices_are_read() -> None:
     found = rs.infer("Claude Opus 4.5")
     assert set(found.tiers.index) == {name for name, tier in rs.storage.items() if "tier_price" in tier.values}
-    with pytest.raises(errors.PresetError, match="tiers: 'PCIe Gen5 x16' has no tier_capacity; a tier needs tier_band"):
+    with pytest.raises(errors.PresetError, match="tiers: 'PCIe Gen5 x16' has no tier_capacity, expected tier_band"):
         rs.infer("Claude Opus 4.5", tiers=["HBM", "PCIe Gen5"])
 
 

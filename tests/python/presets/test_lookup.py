@@ -88,7 +88,7 @@ def test_comparisons_take_a_day_each() -> None:
     assert alike.factors.index.tolist() == ["batch_size"]
     with pytest.raises(errors.PresetError, match=f"scenario b: '{RENT}' has no entry for 2026-01-01"):
         rs.compare(priced, {**priced, "as_of": "2026-01-01"}, "cost_per_token")
-    with pytest.raises(errors.InputTypeError, match="scenario a: 'as_of' is given for both scenarios as well"):
+    with pytest.raises(errors.InputTypeError, match="scenario a: 'as_of' is also a shared input"):
         rs.compare({**priced, "as_of": AFTER}, priced, "cost_per_token", as_of=BEFORE)
 
 

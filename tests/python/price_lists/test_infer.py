@@ -178,7 +178,7 @@ def test_the_lectures_own_list() -> None:
     assert found.relations.loc["kv_bytes_from_kink", "nominal"] == pytest.approx(1666.67, rel=1e-5)
     assert found["decode_cost_ratio"].nominal == 5
     assert found["hold_price"].verdict == "not determined"  # one price of a write
-    assert "second price of a write" in found["hold_price"].why
+    assert "write price with another hold time" in found["hold_price"].why
 
 
 @pytest.mark.parametrize("long_input", [2e-6, 3e-6])
@@ -186,7 +186,7 @@ def test_long_prompts_that_are_not_dearer_tell_no_width(long_input: float) -> No
     prices = {"input": 3e-6, "output": 15e-6, "long_input": long_input, "long_output": 15e-6}
     width = rs.infer(prices | {"long_context_threshold": 200e3})["hidden_size"]
     assert width.verdict == "not determined"
-    assert width.why == "long prompts are not dearer"
+    assert width.why == "long prompts cost no more per token"
 
 
 def test_a_threshold_below_the_kink_has_cheap_contexts_beyond_it() -> None:
@@ -259,7 +259,7 @@ def test_an_answer_below_its_arithmetic_is_a_contradiction() -> None:
     assert found["decode_cost_ratio"].verdict == found["kv_bytes_per_token"].verdict == "contradiction"
     assert found.contradictions.loc["answers below cost", "factor"] == pytest.approx(5 / 1.5 / 1.02**2, rel=1e-9)
     assert {found[what].verdict for what in CAUSES} == {"contradiction"}
-    assert "sold for less than its arithmetic" in found["batch_size"].why
+    assert "output tokens cost less than their compute" in found["batch_size"].why
 
 
 CAUSES = ["decode_cost_ratio", "decode_prefill_utilization", "balance_context", "kink_context"]
@@ -275,22 +275,22 @@ LONG = {**LIST, "long_context_threshold": "200k"}
             {**LONG, "output": "$15/Mtok", "long_output": "$10/Mtok"},
             {},
             {"I11": 3 / 1.5 / 1.02**2 / 1.25, "long answers": 1.5 / 1.02**2},
-            "up to the kink a token of an answer costs what one of a prompt does; and answers do not get dearer "
-            "beyond the threshold",
+            "below the kink an output token costs as much as an input token; and output tokens do not cost more "
+            "above the threshold",
         ),
         (
             {**LONG, "output": "$6/Mtok", "long_output": "$3/Mtok"},
             {},
             {"long answers": 2 / 1.02**2},
-            "answers do not get dearer beyond the threshold",
+            "output tokens do not cost more above the threshold",
         ),
         # memory that is faster than the arithmetic leaves the kink alone, and five times the prompt none
         (
             {**LONG, "long_output": "$40/Mtok"},
             {"weight_fetch_ratio": 0.5},
             {"I11": 5 / 1.5 / 1.02**2 / 1.25},
-            "up to the kink a token of an answer costs what one of a prompt does; and the weights are fetched in less "
-            "time than the arithmetic takes",
+            "below the kink an output token costs as much as an input token; and weight reads take less time "
+            "than compute",
         ),
     ],
 )
@@ -312,17 +312,17 @@ def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> No
     # half of the arithmetic's time is left to the cache, of 100e9 parameters at 300 operations a byte
     assert kv.nominal == pytest.approx(100e9 / 300 / 2 / 200e3)
     assert (kv.low, kv.high) == pytest.approx((kv.nominal / 1.25, kv.nominal / 0.8))  # the threshold's alignment
-    assert kv.why == "the threshold, from which on fetching the cache and the weights takes longer than the arithmetic"
+    assert kv.why == "the threshold, above which KV-cache and weight reads take longer than compute"
     assert (found["kink_context"].low, found["kink_context"].why) == (pytest.approx(160e3), "the threshold")
     kept = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
-    row = kept.contradictions.loc["cache of a token"]
+    row = kept.contradictions.loc["KV cache per token"]
     assert (row["one"], row["other"]) == ("long_context_threshold", "hold_price")
 
 
 def test_weights_that_outlast_the_arithmetic_leave_no_kink() -> None:
     found = rs.infer({**LONG, "output": "$15/Mtok", "long_output": "$30/Mtok"}, weight_fetch_ratio=(2, 3))
     assert (found["kink_context"].low, found["kink_context"].high) == (0, 0)
-    assert found["kink_context"].why.endswith("the weights are fetched in more time than the arithmetic takes")
+    assert found["kink_context"].why.endswith("weight reads take more time than compute")
     # weights take two to three times the arithmetic: the batch is a half to a third of the balance batch
     assert found["batch_over_balance_batch"].low == pytest.approx(1 / 3)
     assert found["batch_over_balance_batch"].high == pytest.approx(1 / 2)
@@ -333,7 +333,7 @@ def test_long_contexts_and_keeping_that_disagree_are_a_contradiction() -> None:
     found = rs.infer(prices, tiers="HBM")
     assert found["kv_bytes_per_token"].verdict == "contradiction"
     assert math.isnan(found["kv_bytes_per_token"].low)
-    assert found.contradictions.loc["cache of a token", "factor"] > 10
+    assert found.contradictions.loc["KV cache per token", "factor"] > 10
     assert rs.infer("Gemini 3.1 Pro", tiers="HBM")["kv_bytes_per_token"].verdict == "interval"
 
 
@@ -341,18 +341,18 @@ def test_what_is_lacking_is_said() -> None:
     found = rs.infer(LIST)
     kv = found["kv_bytes_per_token"]
     assert kv.verdict == "not determined"
-    assert "lacks a price beyond a threshold of the context" in kv.why
+    assert "lacks a price above a context threshold" in kv.why
     assert found["hold_price"].verdict == found["storage_price_per_byte"].verdict == "not determined"
     assert found["decode_cost_ratio"].verdict == "interval"
     with pytest.raises(UnknownName, match="unknown verdict 'batch_siz'; did you mean 'batch_size'"):
         found["batch_siz"]
     near = rs.infer({**LONG, "output": "$6/Mtok"})  # near a prompt's price: there may be a kink, at the threshold
-    assert near["kv_bytes_per_token"].why == "lacks a price beyond a threshold of the context"
+    assert near["kv_bytes_per_token"].why == "lacks a price above a context threshold"
     assert (near["kink_context"].low, near["kink_context"].nominal) == (0, 200e3)
     assert near["kink_context"].why == "the threshold, or none at all"
     stored = rs.infer({**LIST, "cache_storage": "$4/Mtok/h"})
     assert (stored["hold_price"].why, stored["paying_hold_time"].verdict) == ("listed", "not determined")
-    assert stored["paying_hold_time"].why == "lacks a price of reading the cache"
+    assert stored["paying_hold_time"].why == "lacks a cached-input price"
     kept = rs.infer("Claude Opus 4.5")
     assert kept["kv_bytes_per_token"].verdict == "not determined"
     assert "HBM" in kept["kv_bytes_per_token"].why  # by tier, keeping tells
@@ -392,7 +392,7 @@ def test_every_list_of_2026_is_read() -> None:
         assert result["decode_cost_ratio"].verdict == "interval"
         assert "cache_write_price" not in result.tariff.values or "cache_write_time" in result.tariff.values
     assert "cache_write_price" in rs.api_prices["GPT-6 Sol"].values
-    with pytest.raises(MissingInput, match="'cache_write_price' says nothing without 'cache_write_time'"):
+    with pytest.raises(MissingInput, match="'cache_write_price' needs 'cache_write_time'"):
         rs.infer(dict(rs.api_prices["GPT-6 Sol"].values))
 
 
@@ -556,7 +556,7 @@ def test_the_picture_shows_the_intervals() -> None:
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((kv.low, kv.high))
     lines = {str(line.get_label()): line for line in ax.get_lines()}
     kept = found.tiers.loc["HBM"]
-    assert lines["price of keeping, HBM"].get_xdata() == pytest.approx((kept["low"], kept["high"]))
+    assert lines["hold price, HBM"].get_xdata() == pytest.approx((kept["low"], kept["high"]))
     assert ax.get_xscale() == "log"
     rs.infer(LIST).plot()
 
@@ -564,21 +564,21 @@ def test_the_picture_shows_the_intervals() -> None:
 # ------------------------------------------------------------------------------------------------------------ bad input
 
 BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
-    ({"input": "$5/Mtok"}, {}, MissingInput, "needs 'output_price'.*it has input_price"),
-    ({}, {}, MissingInput, "needs 'input_price'.*it has nothing"),
+    ({"input": "$5/Mtok"}, {}, MissingInput, "expected 'output_price'.*got input_price"),
+    ({}, {}, MissingInput, "expected 'input_price'.*got nothing"),
     ({**LIST, "input": "-$5/Mtok"}, {}, ValueRangeError, "input_price must be > 0"),
     ({**LIST, "output": 0}, {}, ValueRangeError, "output_price must be > 0"),
-    ({**LIST, "input": math.nan}, {}, ValueRangeError, "input: NaN is no price"),
+    ({**LIST, "input": math.nan}, {}, ValueRangeError, "input: expected a price, got NaN"),
     ({**LIST, "cache_read": math.inf}, {}, ValueRangeError, "cache_read_price must be"),
-    ({**LIST, "input": 5}, {}, ValueRangeError, r"dollars a token.*\$5/Mtok"),
+    ({**LIST, "input": 5}, {}, ValueRangeError, r"dollars per token.*\$5/Mtok"),
     ({**LIST, "input": "5 s"}, {}, UnitError, "input_price"),
     ({**LIST, "input": True}, {}, InputTypeError, "input: expected one number"),
     ({**LIST, "imput": "$5/Mtok"}, {}, UnknownName, "did you mean 'input'"),
     ({**LIST, "input_price": "$5/Mtok"}, {}, InputTypeError, "input_price is given twice"),
-    ({**LIST, "long_output": "$30/Mtok"}, {}, MissingInput, "nothing without 'long_context_threshold'"),
-    ({**LIST, "cache_write": "$6/Mtok"}, {}, MissingInput, "nothing without 'cache_write_time'"),
-    ({**LIST, "long_context_threshold": "2M"}, {}, ValueRangeError, "below longest_context.*reversed"),
-    ({**LIST, "long_context_threshold": 500}, {}, ValueRangeError, "above shortest_context.*reversed"),
+    ({**LIST, "long_output": "$30/Mtok"}, {}, MissingInput, "needs 'long_context_threshold'"),
+    ({**LIST, "cache_write": "$6/Mtok"}, {}, MissingInput, "needs 'cache_write_time'"),
+    ({**LIST, "long_context_threshold": "2M"}, {}, ValueRangeError, "below longest_context.*Swap"),
+    ({**LIST, "long_context_threshold": 500}, {}, ValueRangeError, "above shortest_context.*Swap"),
     (
         {
             **LIST,
@@ -589,27 +589,32 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
         },
         {},
         ValueRangeError,
-        "longer than cache_write_time.*reversed",
+        "longer than cache_write_time.*Swap",
     ),
     ("Claude Opus 4.55", {}, UnknownName, r"did you mean.*Claude Opus 4\.5"),
-    (rs.models["DeepSeek-V3"], {}, PresetError, "model preset, not a list of API prices"),
+    (rs.models["DeepSeek-V3"], {}, PresetError, "model preset, expected one of rs.api_prices"),
     (17, {}, InputTypeError, "expected the name of a preset"),
-    (LIST, {"rounding": -0.1}, ValueRangeError, "rounding must be a share"),
-    (LIST, {"rounding": math.nan}, ValueRangeError, "rounding must be a share"),
+    (LIST, {"rounding": -0.1}, ValueRangeError, "rounding must be a fraction"),
+    (LIST, {"rounding": math.nan}, ValueRangeError, "rounding must be a fraction"),
     (LIST, {"tiers": "HBN"}, UnknownName, "did you mean 'HBM'"),
-    (LIST, {"tiers": []}, AxisError, "tiers: an empty list"),
+    (LIST, {"tiers": []}, AxisError, "tiers: expected names of rs.storage, got an empty list"),
     (LIST, {"tiers": [3]}, InputTypeError, "tiers: expected names"),
-    (LIST, {"relative_markup": (2, 1)}, ValueRangeError, "relative_markup: the range is reversed"),
-    (LIST, {"relative_markup": (1, 2, 3)}, InputTypeError, "a range is a tuple of two"),
+    (
+        LIST,
+        {"relative_markup": (2, 1)},
+        ValueRangeError,
+        "relative_markup: got the range .* expected the lower end first",
+    ),
+    (LIST, {"relative_markup": (1, 2, 3)}, InputTypeError, "expected a range of two ends"),
     (LIST, {"active_parameters": [1e9, 2e9]}, AxisError, "one list in one scenario.*active_parameters"),
     (LIST, {"active_parameter": 1e9}, UnknownName, "active_parameters"),
     (LIST, {"active_parameters": -1}, ValueRangeError, "active_parameters must be > 0"),
-    (LIST, {"kv_bytes_per_token": 70e3}, InputTypeError, "kv_bytes_per_token is asked of the prices"),
+    (LIST, {"kv_bytes_per_token": 70e3}, InputTypeError, "kv_bytes_per_token is inferred from the prices"),
     (LIST, {"output_price": 1e-6}, InputTypeError, "output_price is a price of the list"),
     (LIST, {"overlap": "none"}, ValueRangeError, "overlap='board'"),
     (LIST, {"hardware": "H1000"}, UnknownName, "H100"),
     (LIST, {"hardware": "TPU 8i"}, MissingInput, "'peak_flops' .* or 'peak_flops_bf16' "),
-    (LIST, {"weight_format": ("fp8", "fp4")}, InputTypeError, "words have no range"),
+    (LIST, {"weight_format": ("fp8", "fp4")}, InputTypeError, "choices have no order"),
 ]
 
 

@@ -108,7 +108,7 @@ def test_a_mistake_is_shown_with_its_place(text, place, message):
         ("pass_time <= 0 B", "'<=', character 11", "'0 B' is in byte"),
         ("batch_size <= 30 %", "'<=', character 12", "it is in percent"),
         ("batch_size <= 2 * 30 %", "'<=', character 12", "'2 * 30 %' is a number (unit 1)"),
-        ("total_parameters <= 671B", "'<=', character 18", "B is byte, a billion is G"),
+        ("total_parameters <= 671B", "'<=', character 18", "B means byte, use G for a billion"),
         ("batch_size <= 64 tok", "'<=', character 12", "it is in token"),
         ("batch_size <= chips", "'<=', character 12", "'batch_size' is in sequence, but 'chips' is in chip"),
         ("hbm_used <= hbm_capacity * chips", "'<=', character 10", "'hbm_capacity * chips' is in byte"),

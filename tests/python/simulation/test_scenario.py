@@ -166,7 +166,7 @@ def test_prefill_replicas_are_the_simulated_pool() -> None:
         rs.simulate({**POOLS, "serving_mode": "aggregated"}, prefill_replicas=2, arrival_rate=6, seed=1)
     with pytest.raises(ValueRangeError, match="whole number"):
         rs.simulate(POOLS, prefill_replicas=1.5, arrival_rate=6, seed=1)
-    with pytest.raises(ValueRangeError, match="replicas that read prompts"):
+    with pytest.raises(ValueRangeError, match="1 prefill replicas"):
         rs.simulate(POOLS, prefill_replicas=1, arrival_rate=200, replicas=100, seed=1)
 
 

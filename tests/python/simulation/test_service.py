@@ -343,10 +343,10 @@ def test_progress_is_told_and_may_stop() -> None:
     ("changes", "error", "words"),
     [
         ({"arrival_rate": 40}, rs.errors.ValueRangeError, r"load 3\.\d+ \(decoding 1\.\d+ with 128 sequences, prompts"),
-        ({"step_token_budget": 64, "output_tokens": 10}, rs.errors.ValueRangeError, "prompt tokens arrive during"),
-        ({"prefill": rs.PrefillPool(token_time=1e-3)}, rs.errors.ValueRangeError, "load 8 of the 1 replicas"),
-        ({"arrival_rate": None}, rs.errors.MissingInput, "needs arrival_rate"),
-        ({"input_tokens": None}, rs.errors.MissingInput, "needs input_tokens"),
+        ({"step_token_budget": 64, "output_tokens": 10}, rs.errors.ValueRangeError, "prompt tokens arrive per step"),
+        ({"prefill": rs.PrefillPool(token_time=1e-3)}, rs.errors.ValueRangeError, "load 8 of the 1 prefill replicas"),
+        ({"arrival_rate": None}, rs.errors.MissingInput, "expects arrival_rate"),
+        ({"input_tokens": None}, rs.errors.MissingInput, "expects input_tokens"),
         ({"arrival_rate": 0}, rs.errors.ValueRangeError, "arrival_rate must be positive"),
         ({"arrival_rate": "8 s"}, rs.errors.UnitError, "arrival_rate"),
         ({"arrival_cv": -1}, rs.errors.ValueRangeError, "arrival_cv must be"),
@@ -357,27 +357,27 @@ def test_progress_is_told_and_may_stop() -> None:
         ({"prompt_policy": "chunks"}, rs.errors.UnknownName, "did you mean 'chunked'"),
         ({"batch_size": 8}, rs.errors.IneffectiveInput, "closed loop"),
         ({"concurrency": 8}, rs.errors.IneffectiveInput, "closed loop"),
-        ({"chips": 8}, rs.errors.IneffectiveInput, "chips changes nothing where steps are given"),
-        ({"percentiles": 1}, rs.errors.ValueRangeError, "percentiles must lie between 0 and 1"),
-        ({"percentiles": (0.5, 99)}, rs.errors.ValueRangeError, "percentiles must lie between 0 and 1"),
+        ({"chips": 8}, rs.errors.IneffectiveInput, "chips has no effect with steps="),
+        ({"percentiles": 1}, rs.errors.ValueRangeError, "percentiles must be between 0 and 1"),
+        ({"percentiles": (0.5, 99)}, rs.errors.ValueRangeError, "percentiles must be between 0 and 1"),
         ({"percentiles": None}, rs.errors.InputTypeError, "percentiles"),
         ({"requests": 0}, rs.errors.ValueRangeError, "requests must be a whole number of at least 1"),
         ({"requests": 1e5}, rs.errors.InputTypeError, "requests must be a whole number"),
-        ({"replications": 30_000}, rs.errors.ValueRangeError, "more than the 20000 requests"),
+        ({"replications": 30_000}, rs.errors.ValueRangeError, "expected at most 20000, the number of requests"),
         ({"cache_room": 0}, rs.errors.ValueRangeError, "cache_room must be a positive number"),
         ({"steps": 0.012}, rs.errors.InputTypeError, "expected rs.StepTimes"),
-        ({"steps": rs.StepTimes(0, 0)}, rs.errors.ValueRangeError, "takes no time"),
+        ({"steps": rs.StepTimes(0, 0)}, rs.errors.ValueRangeError, "expected a positive base or slope"),
         ({"steps": rs.StepTimes(1, -1)}, rs.errors.ValueRangeError, "steps.slope"),
         ({"steps": rs.StepTimes(1, 1, seats=0)}, rs.errors.ValueRangeError, "steps.seats"),
         ({"sessions": 3}, rs.errors.InputTypeError, "expected rs.Sessions"),
         ({"sessions": rs.Sessions(0.5)}, rs.errors.ValueRangeError, "sessions.turns"),
         ({"sessions": rs.Sessions(2.5, fixed_turns=True)}, rs.errors.ValueRangeError, "whole number"),
         ({"sessions": rs.Sessions(2, cache_tokens=5)}, rs.errors.InputTypeError, "cache_tokens must be a tuple"),
-        ({"sessions": rs.Sessions(2, fetch_token_time=(1,))}, rs.errors.ValueRangeError, "one number for each"),
+        ({"sessions": rs.Sessions(2, fetch_token_time=(1,))}, rs.errors.ValueRangeError, "one number per tier"),
         ({"prefill": 2}, rs.errors.InputTypeError, "expected rs.PrefillPool"),
         ({"prefill": rs.PrefillPool(0)}, rs.errors.ValueRangeError, "prefill.replicas"),
         ({"prefill": rs.PrefillPool(fixed_time=-1)}, rs.errors.ValueRangeError, "prefill.fixed_time"),
-        ({"prefill": rs.PrefillPool(), "prompt_policy": "first"}, rs.errors.InputTypeError, "prompts are read apart"),
+        ({"prefill": rs.PrefillPool(), "prompt_policy": "first"}, rs.errors.InputTypeError, "prefill= implies"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_before_any_work(changes: dict[str, Any], error: type[Exception], words: str) -> None:
@@ -388,11 +388,11 @@ def test_mistakes_are_told_before_any_work(changes: dict[str, Any], error: type[
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"arrival_rate": 3}, "arrival_rate=3: the trace has it"),
-        ({"input_tokens": 3}, "input_tokens: the trace has it"),
-        ({"replications": 2}, "a trace is one run"),
-        ({"warm_up": 2}, "all requests are measured"),
-        ({"sessions": rs.Sessions(2)}, "a trace has its turns"),
+        ({"arrival_rate": 3}, "arrival_rate=3: the trace gives it already"),
+        ({"input_tokens": 3}, "input_tokens: the trace gives it already"),
+        ({"replications": 2}, "expected 1 with a trace"),
+        ({"warm_up": 2}, "all requests of a trace are measured"),
+        ({"sessions": rs.Sessions(2)}, "a trace has its own turns"),
     ],
 )
 def test_a_trace_and_what_it_has(changes: dict[str, Any], words: str) -> None:
@@ -411,7 +411,7 @@ def test_a_trace_and_what_it_has(changes: dict[str, Any], words: str) -> None:
 def test_an_overload_that_shows_in_the_run_is_told() -> None:
     """Sessions whose cache is far too small, and preemption that reads prompts again and again."""
     sessions = rs.Sessions(turns=10, pause=20, cache_tokens=(100,))
-    with pytest.warns(rs.RoofslateWarning, match="does not keep up with arrival_rate"):
+    with pytest.warns(rs.RoofslateWarning, match="the service is overloaded at arrival_rate"):
         small(arrival_rate=10, sessions=sessions, warm_up=0)
     with pytest.raises(rs.errors.ValueRangeError, match="prompts 4"):
         small(arrival_rate=10, sessions=rs.Sessions(turns=10, pause=20))

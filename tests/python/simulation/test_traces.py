@@ -83,8 +83,8 @@ def test_columns_of_its_own(tmp_path: Path) -> None:
         ("a.csv", AZURE.replace("ContextTokens", "Tokens"), rs.errors.MissingInput, "the columns TIMESTAMP, Tokens"),
         ("a.csv", AZURE.replace("2023-11-16 18:17:04.03", "noon"), rs.errors.ValueRangeError, "TIMESTAMP"),
         ("a.csv", AZURE.replace("396", "many"), rs.errors.InputTypeError, "input_tokens must be numbers"),
-        ("a.csv", AZURE.split("\n", maxsplit=1)[0], rs.errors.ValueRangeError, "no requests"),
-        ("a.csv", "", rs.errors.ValueRangeError, "no table of requests"),
+        ("a.csv", AZURE.split("\n", maxsplit=1)[0], rs.errors.ValueRangeError, "expected at least one request"),
+        ("a.csv", "", rs.errors.ValueRangeError, "expected a table of requests"),
         ("m.jsonl", MOONCAKE + "x", rs.errors.ValueRangeError, "line 5: expected a JSON object, got 'x'"),
         ("m.jsonl", MOONCAKE + "[1]", rs.errors.ValueRangeError, "line 5: expected a JSON object"),
     ],
@@ -98,11 +98,15 @@ def test_a_faulty_trace_is_told(tmp_path: Path, name: str, text: str, error: typ
     ("trace", "error", "words"),
     [
         (3, rs.errors.InputTypeError, "expected a pandas.DataFrame or the path of a file"),
-        (pd.DataFrame({"arrivals": [1]}), rs.errors.MissingInput, "'arrival' is missing .* did you mean 'arrivals'"),
+        (
+            pd.DataFrame({"arrivals": [1]}),
+            rs.errors.MissingInput,
+            "expected a column 'arrival' .* did you mean 'arrivals'",
+        ),
         (
             pd.DataFrame({"arrival": [3.0, 2.0], "input_tokens": 1, "output_tokens": 1}),
             rs.errors.ValueRangeError,
-            "row 1: arrival 2 s is before that of the row above, 3 s",
+            "row 1: arrival 2 s precedes the previous row, 3 s",
         ),
         (
             pd.DataFrame({"arrival": [-3.0, 2.0], "input_tokens": 1, "output_tokens": 1}),

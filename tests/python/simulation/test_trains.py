@@ -120,7 +120,7 @@ def test_an_empty_train_runs_all_the_same() -> None:
     [
         ({"policy": "express"}, rs.errors.UnknownName, "policy"),
         ({"load": None}, rs.errors.MissingInput, "arrival_rate or load"),
-        ({"arrival_rate": 5}, rs.errors.MissingInput, "one of them"),
+        ({"arrival_rate": 5}, rs.errors.MissingInput, "Give exactly one"),
         ({"period": None}, rs.errors.MissingInput, "period"),
         ({"period": "20 GB"}, rs.errors.UnitError, "GB"),
         ({"period": 0}, rs.errors.ValueRangeError, "period"),

@@ -27,7 +27,7 @@ def test_calls_from_several_threads_have_one_answer() -> None:
 def test_another_answer_is_seen() -> None:
     numbers = itertools.count()
     run = soak.soak(["a", "b"], 30.0, threads=2, ask=lambda code: f"{code} {next(numbers) // 100}", every=0.05)
-    assert run.differences[0].startswith(("a\n  alone: a 0\n", "b\n  alone: b 0\n"))
+    assert run.differences[0].startswith(("a\n  first: a 0\n", "b\n  first: b 0\n"))
 
 
 def test_growth_is_that_of_the_end_beyond_the_middle() -> None:

@@ -47,4 +47,4 @@ def test_flags_are_those_of_the_build(files: list[Path]) -> None:
 def test_says_when_clang_tidy_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert tidy.main([]) == 1
-    assert "clang-tidy was not found: install it" in capsys.readouterr().err
+    assert "clang-tidy is missing. Install it" in capsys.readouterr().err

@@ -103,7 +103,7 @@ def test_pint_arrays():
 
 @pytest.mark.parametrize("powers", [[("meter", 1)], [("kilogram", 1)], [("candela", 1)], [("bit", 1)]])
 def test_pint_refuses_another_unit(powers):
-    with pytest.raises(errors.UnitError, match=r"was given, but s was expected\. Write for example '50 ms'"):
+    with pytest.raises(errors.UnitError, match=r"expected s\. Write for example '50 ms'"):
         units.from_pint(Reduced(1.0, *powers), "s")
 
 
@@ -143,21 +143,21 @@ def test_axis_keeps_its_ends():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: units.linspace(0, 1, 0), errors.AxisError, "at least one point, got num=0"),
-        (lambda: units.linspace(0, 1, -(10**400)), errors.AxisError, "at least one point, got num=-1000"),
-        (lambda: units.linspace(0, 1, 2**32), errors.AxisError, "at most 4,294,967,295 points, got num=4294967296"),
+        (lambda: units.linspace(0, 1, 0), errors.AxisError, "at least one point, got 0"),
+        (lambda: units.linspace(0, 1, -(10**400)), errors.AxisError, "at least one point, got -1000"),
+        (lambda: units.linspace(0, 1, 2**32), errors.AxisError, "at most 4,294,967,295 points, got 4294967296"),
         (lambda: units.linspace(1, 2, 2**63), errors.AxisError, "at most 4,294,967,295 points"),
         (lambda: units.geomspace(1, 2, 10**12), errors.AxisError, "at most 4,294,967,295 points"),
         (lambda: units.linspace(1, 2, 10**400), errors.AxisError, "at most 4,294,967,295 points"),
-        (lambda: units.linspace(1, 2, 10**5000), errors.AxisError, "got num=an integer of 16610 bits"),
-        (lambda: units.linspace(0, 1, 2.5), errors.InputTypeError, "is an integer, got 2.5"),
-        (lambda: units.linspace(0, 1, True), errors.InputTypeError, "is an integer, got True"),
+        (lambda: units.linspace(1, 2, 10**5000), errors.AxisError, "got an integer of 16610 bits"),
+        (lambda: units.linspace(0, 1, 2.5), errors.InputTypeError, "expected a whole number of points, got 2.5"),
+        (lambda: units.linspace(0, 1, True), errors.InputTypeError, "expected a whole number of points, got True"),
         (lambda: units.geomspace("0 ms", "1 s", 3).resolve("s"), errors.ValueRangeError, "must be positive"),
         (lambda: units.geomspace(-1, 1, 3).resolve("s"), errors.ValueRangeError, "must be positive"),
         (lambda: units.linspace(0, "inf", 3).resolve("s"), errors.ValueRangeError, "must be finite"),
         (lambda: units.linspace("1 GB", "2 GB", 3).resolve("s"), errors.UnitError, "'1 GB' as s: it is in byte"),
         (lambda: units.linspace(1, 2, 3, "GB").resolve("s"), errors.UnitError, "cannot convert s to 'GB'"),
-        (lambda: units.Axis(1, 2, 3, "cubic"), errors.AxisError, "spaced 'linear' or 'geometric'"),
+        (lambda: units.Axis(1, 2, 3, "cubic"), errors.AxisError, "expected 'linear' or 'geometric'"),
     ],
 )
 def test_axis_mistakes(make, error, message):
@@ -184,7 +184,7 @@ def test_times_of_one_user_leave_the_sequence_out(value: float, unit: str, text:
 
 def test_an_axis_beyond_memory(monkeypatch):
     monkeypatch.setattr(_core, "available_memory", lambda: 2**30)
-    with pytest.raises(errors.OutOfMemory, match="an axis of 100,000,000 points takes more memory than there is"):
+    with pytest.raises(errors.OutOfMemory, match="an axis of 100,000,000 points exceeds the available memory"):
         units.linspace(1, 2, 10**8).resolve("s")
 
 
