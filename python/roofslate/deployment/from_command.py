@@ -155,6 +155,10 @@ class _Reading:
             roles.setdefault(_role(each), []).append(each)
         if len({each.model for each in workers}) > 1:
             raise ValueRangeError(f"command: one model at a time, got {', '.join(each.model for each in workers)}")
+        both = roles.get("split", [])
+        if len(both) == 2 and both[0].values != both[1].values:
+            self.notes.append("the first command is read as prefill, the second as decode")
+            roles = {"prefill": both[:1], "decode": both[1:]}
         for role, same in roles.items():
             if any(each.values != same[0].values for each in same):
                 raise ValueRangeError(f"command: {len(same)} different commands {role}; give one deployment at a time")

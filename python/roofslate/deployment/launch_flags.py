@@ -20,7 +20,7 @@ __all__ = ["HEAD", "RANK", "Flag", "Process", "processes_of"]
 
 HEAD, RANK = "HEAD_ADDRESS", "NODE_RANK"  # variables of the shell on nodes of one replica
 _PORT = 29500
-_TRANSFER = {"kv_connector": "NixlConnector", "kv_role": "kv_both"}
+_TRANSFER_ROLES = {"prefill": "kv_producer", "decode": "kv_consumer"}
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,9 @@ def _vllm_flags(writer: _Writer, role: str) -> None:
         if served.draft.model:
             drafts["model"] = served.draft.model
         writer.add("--speculative-config", json.dumps(drafts))
-    if role in ("prefill", "decode"):
-        writer.add("--kv-transfer-config", json.dumps(_TRANSFER))
+    if role in _TRANSFER_ROLES:
+        transfer = {"kv_connector": "NixlConnector", "kv_role": _TRANSFER_ROLES[role]}
+        writer.add("--kv-transfer-config", json.dumps(transfer))
     writer.no_flag("receive_interval")
     _vllm_nodes(writer)
 

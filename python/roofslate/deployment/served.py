@@ -213,7 +213,7 @@ def _checkpoint(name: str | None) -> str:
 def _layout(scenario: Mapping[str, Any], grid: Grid) -> dict[str, int]:
     """The layout as given, completed by the rule."""
     if "chips" not in grid.inputs:
-        raise MissingInput("a launch command needs the chips of a replica: give chips=")
+        raise MissingInput("a launch command needs chips, the number of a replica: give chips=")
     value = evaluate(list(LAYOUT), Settled(scenario))
     return {name: _whole(name, float(value[name])) for name in LAYOUT}
 

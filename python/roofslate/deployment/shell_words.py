@@ -12,11 +12,7 @@ __all__ = ["Script", "read_script"]
 
 _LONGEST = 100_000  # characters of a script
 _MOST_WORDS = 5_000
-_HERE = re.compile(
-    r"^[ \t]*cat[ \t]*>[ \t]*(?P<file>\S+)[ \t]*<<-?[ \t]*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n"
-    r"(?P<text>.*?)\n?^[ \t]*(?P=end)[ \t]*$",
-    re.MULTILINE | re.DOTALL,
-)
+_HERE = re.compile(r"[ \t]*cat[ \t]*>[ \t]*(?P<file>\S+)[ \t]*<<-?[ \t]*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*")
 _SEPARATORS = ";&|\n"
 _BRACKETS = "()<>"
 
@@ -63,14 +59,30 @@ def read_script(text: str) -> Script:
         raise ValueRangeError(f"command: at most {_LONGEST:,} characters, got {len(text):,}")
     script = Script()
 
-    def take(match: re.Match[str]) -> str:
-        script.files[match["file"].strip("'\"")] = match["text"]
-        return ""
-
-    script.commands = [command for command in _split(_HERE.sub(take, text.replace("\r\n", "\n"))) if command]
+    script.commands = [command for command in _split(_without_files(text, script.files)) if command]
     if not script.commands:
         raise ValueRangeError("command: no command in the text")
     return script
+
+
+def _without_files(text: str, files: dict[str, str]) -> str:
+    """Move here-documents from a script to the files that they make."""
+    kept_lines: list[str] = []
+    lines = iter(text.replace("\r\n", "\n").split("\n"))
+    for line in lines:
+        match = _HERE.fullmatch(line) if "<<" in line else None
+        if match is None:
+            kept_lines.append(line)
+            continue
+        content: list[str] = []
+        for part in lines:
+            if part.strip(" \t") == match["end"]:
+                break
+            content.append(part)
+        else:
+            raise ValueRangeError(f"command: the text of {shown(match['file'])} has no end {shown(match['end'])}")
+        files[match["file"].strip("'\"")] = "\n".join(content)
+    return "\n".join(kept_lines)
 
 
 def _split(text: str) -> list[list[str]]:
