@@ -186,7 +186,7 @@ def launch_command(
     >>> import roofslate as rs
     >>> command = rs.launch_command(model="Llama-3.1-70B", chips=4, tensor_parallel=4, max_running_sequences=64)
     >>> print(command)
-    vllm serve meta-llama/Llama-3.1-70B \
+    vllm serve meta-llama/Meta-Llama-3.1-70B \
       --tensor-parallel-size 4 \
       --max-num-seqs 64
     >>> command.flags.loc[1, ["quantity", "number"]].tolist()

@@ -151,17 +151,16 @@ class _Writer:
                 self.note(f"weight_format={word}: {flag} loads a checkpoint that is stored so; give checkpoint=")
 
     def sequences(self, flag: str, *, per_group: bool) -> None:
-        """Add the most sequences that run at a time."""
-        most = self.served.explicit("max_running_sequences")
-        if most is None or not math.isfinite(most):
+        """Add the most sequences that run at a time: as given, otherwise as many as there are clients."""
+        name = "concurrency" if self.served.explicit("max_running_sequences") is None else "max_running_sequences"
+        most = self.served.explicit(name)
+        if most is None or not math.isfinite(most) or (name == "concurrency" and self.process.role == "prefill"):
             return
         groups = self.served.groups if per_group else 1
         each = math.ceil(most / groups)
-        if each * groups != most:
-            self.note(
-                f"max_running_sequences={most:g}: {flag} {each} is for each of {groups} groups, {each * groups} in all"
-            )
-        self.add(flag, each)
+        if each * groups != most and name != "concurrency":
+            self.note(f"{name}={most:g}: {flag} {each} is for each of {groups} groups, {each * groups} in all")
+        self.add(flag, each, quantity=name)
 
     def tokens(self, flag: str, *, per_group: bool) -> float | None:
         """Add the tokens of a step, and return the tokens of a prompt that a step can read."""

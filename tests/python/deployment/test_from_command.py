@@ -6,6 +6,7 @@ import math
 import random
 import shlex
 import time
+from typing import Any
 
 import pytest
 import roofslate as rs
@@ -15,7 +16,7 @@ from roofslate.errors import InputTypeError, MissingInput, RoofslateError, Unkno
 
 _NO_PREFIXES = "--disable-radix-cache"
 # Commands as documentation and scripts have them: text, inputs, ignored flags.
-COMMANDS = {
+COMMANDS: dict[str, tuple[str, dict[str, Any], set[str]]] = {
     "short flags": (
         "vllm serve deepseek-ai/DeepSeek-R1 -tp 8 -pp=2 -ep",
         {"model": "DeepSeek-V3", "chips": 16, "tensor_parallel": 8, "pipeline_stages": 2, "expert_parallel": 8},

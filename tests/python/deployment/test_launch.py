@@ -39,8 +39,8 @@ def test_round_trip(engine, name):
     read = rs.from_command(written(engine, scenario), **load)
     for key in scenario.keys() - NOT_CARRIED:
         assert read[key] == scenario[key], key
-    extra = read.keys() - scenario.keys() - {"engine", "expert_parallel"}
-    assert extra == set()
+    assert read.keys() - scenario.keys() <= {"engine", "expert_parallel", "max_running_sequences"}
+    assert read["max_running_sequences"] == scenario.get("max_running_sequences", LOAD["concurrency"])
     predicted = rs.value("time_per_output_token", read, calibration="serving")
     assert predicted == rs.value("time_per_output_token", scenario, calibration="serving")
 
@@ -70,6 +70,7 @@ def test_replicas_that_prefill_differ(engine):
         objective="cost_per_output_token",
         progress=False,
     )
+    assert isinstance(plan, rs.PoolDeployments)
     command = plan.command(engine)
     decode, prefill = plan.best, plan.prefill_at(1)
     assert (decode["tensor_parallel"], prefill["tensor_parallel"]) == (8, 1)
