@@ -40,17 +40,20 @@ class LaunchCommand(str):
         Inputs that the command does not carry, and further programs that the engine needs.
     """
 
-    __slots__ = ("_options", "_processes", "engine", "notes")
+    __slots__ = ("_options", "_processes", "_vendor", "engine", "notes")
 
     engine: str
     notes: tuple[str, ...]
     _options: EngineOptions
     _processes: tuple[Process, ...]
+    _vendor: str
 
-    def __new__(cls, options: EngineOptions, processes: Sequence[Process], notes: Iterable[str]) -> LaunchCommand:
+    def __new__(
+        cls, options: EngineOptions, processes: Sequence[Process], notes: Iterable[str], vendor: str
+    ) -> LaunchCommand:
         self = super().__new__(cls, _text(processes))
         self.engine, self.notes = options.title, tuple(notes)
-        self._options, self._processes = options, tuple(processes)
+        self._options, self._processes, self._vendor = options, tuple(processes), vendor
         return self
 
     @property
@@ -78,7 +81,7 @@ class LaunchCommand(str):
         name : str, optional
             Name of the objects, by default the engine's key.
         image : str, optional
-            Container image; by default the engine's published one.
+            Container image; by default the engine's published one for NVIDIA chips.
         namespace : str, optional
         port : int
 
@@ -90,9 +93,18 @@ class LaunchCommand(str):
         Raises
         ------
         ValueRangeError
-            For a name that Kubernetes does not take, and for a deployment that needs an operator of the engine.
+            For a name that Kubernetes does not take, for a deployment that needs an operator or MPI, and for chips
+            without a default image.
         """
-        return manifest_of(self._options, self._processes, name=name, image=image, namespace=namespace, port=port)
+        return manifest_of(
+            self._options,
+            self._processes,
+            name=name,
+            image=image,
+            namespace=namespace,
+            port=port,
+            vendor=self._vendor or "NVIDIA",
+        )
 
     def explain(self) -> str:
         """Flags with the numbers behind them, and notes, as text."""
@@ -203,7 +215,7 @@ def launch_command(
         )
         served.prefill.notes = served.notes
     processes = processes_of(options.key, served)
-    return LaunchCommand(options, processes, served.notes)
+    return LaunchCommand(options, processes, served.notes, served.vendor)
 
 
 # ---------------------------------------------------------------------------------------------------------------- text

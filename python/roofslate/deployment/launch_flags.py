@@ -458,4 +458,19 @@ def processes_of(engine: str, served: Served) -> list[Process]:
     ValueRangeError
         For a layout or technique that the engine lacks, with the nearest one.
     """
-    return _PROCESSES[engine](engine_options(engine), served)
+    options = engine_options(engine)
+    for each in (served, served.prefill):
+        _check_vendor(options, each)
+    return _PROCESSES[engine](options, served)
+
+
+def _check_vendor(options: EngineOptions, served: Served | None) -> None:
+    """Refuse chips that an engine does not run on, and note those that need a plugin."""
+    if served is None or not served.vendor or served.vendor in options.vendors:
+        return
+    words = f"{options.title} is built for chips of {' and '.join(options.vendors)}, got {served.vendor}"
+    if not options.plugins:
+        raise ValueRangeError(f"hardware: {words}")
+    note = f"{words}: a plugin or another build is needed, whose flags may differ"
+    if note not in served.notes:
+        served.notes.append(note)

@@ -105,6 +105,10 @@ class EngineOptions:
         Name and version, as documents write them.
     programs : tuple of str
         Programs that start it.
+    vendors : tuple of str
+        Makers of the chips that it is built for.
+    plugins : bool
+        Whether other chips have plugins or builds.
     abbreviations : bool
         Whether a unique beginning of a flag is enough.
     dashes : bool
@@ -120,6 +124,8 @@ class EngineOptions:
     engine: str
     version: str
     programs: tuple[str, ...]
+    vendors: tuple[str, ...]
+    plugins: bool
     abbreviations: bool
     dashes: bool
     options: tuple[Option, ...]
@@ -232,6 +238,8 @@ def _read(key: str) -> EngineOptions:
         data["engine"],
         data["version"],
         tuple(data["programs"]),
+        tuple(data["vendors"]),
+        data["plugins"],
         data["abbreviations"],
         data["dashes"],
         tuple(options),

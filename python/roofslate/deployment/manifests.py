@@ -28,7 +28,7 @@ _IMAGES = {
 _HOSTS = {"vllm": "--host", "sglang": "--host", "trtllm": "--host"}
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,50}[a-z0-9])?")
 _IMAGE = re.compile(r"[\w.:/@-]{1,300}")
-_GPU = "nvidia.com/gpu"
+_RESOURCES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Google": "google.com/tpu"}
 
 
 def manifest_of(
@@ -39,6 +39,7 @@ def manifest_of(
     image: str | None,
     namespace: str | None,
     port: int,
+    vendor: str,
 ) -> str:
     """Manifest of a deployment, as YAML."""
     if options.key == "dynamo":
@@ -47,6 +48,12 @@ def manifest_of(
             "manifest for vllm, sglang or trtllm"
         )
     name = _checked("name", name or options.key, _NAME, "lower-case letters, digits and -, at most 52")
+    if vendor not in _RESOURCES:
+        raise ValueRangeError(
+            f"manifest: chips of {vendor} have no known resource name; known are {', '.join(_RESOURCES)}"
+        )
+    if image is None and vendor != "NVIDIA":
+        raise ValueRangeError(f"manifest: the default image of {options.title} is for NVIDIA; give image= for {vendor}")
     image = _checked("image", image or _IMAGES[options.key], _IMAGE, "the name of a container image")
     if namespace is not None:
         _checked("namespace", namespace, _NAME, "lower-case letters, digits and -, at most 52")
@@ -60,7 +67,7 @@ def manifest_of(
                 "run the command, or write the manifest for vllm or sglang"
             )
         full_name = name if len(processes) == 1 else f"{name}-{process.role}"
-        documents += _documents(options, process, full_name, image, namespace, port)
+        documents += _documents(options, process, full_name, image, namespace, port, _RESOURCES[vendor])
     return "---\n".join(map(yaml_text, documents))
 
 
@@ -71,7 +78,7 @@ def _checked(keyword: str, given: Any, pattern: re.Pattern[str], expected: str) 
 
 
 def _documents(
-    options: EngineOptions, process: Process, name: str, image: str, namespace: str | None, port: int
+    options: EngineOptions, process: Process, name: str, image: str, namespace: str | None, port: int, resource: str
 ) -> list[dict[str, Any]]:
     labels = {"app": name}
     about = {"name": name, **({} if namespace is None else {"namespace": namespace}), "labels": labels}
@@ -82,7 +89,7 @@ def _documents(
     selector = dict(labels)
     if process.nodes == 1:
         spec = {"replicas": process.replicas, "selector": {"matchLabels": labels}}
-        pod = _pod(options, process, process.flags, name, image, port)
+        pod = _pod(options, process, process.flags, name, image, port, resource)
         spec["template"] = {"metadata": {"labels": labels}, "spec": pod}
         documents.append({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about, "spec": spec})
     else:
@@ -93,11 +100,11 @@ def _documents(
             "restartPolicy": "RecreateGroupOnPodRestart",
             "leaderTemplate": {
                 "metadata": {"labels": selector},
-                "spec": _pod(options, process, process.flags, name, image, port),
+                "spec": _pod(options, process, process.flags, name, image, port, resource),
             },
             "workerTemplate": {
                 "metadata": {"labels": labels},
-                "spec": _pod(options, process, workers, name, image, None),
+                "spec": _pod(options, process, workers, name, image, None, resource),
             },
         }
         spec = {"replicas": process.replicas, "leaderWorkerTemplate": templates}
@@ -110,7 +117,13 @@ def _documents(
 
 
 def _pod(
-    options: EngineOptions, process: Process, flags: Sequence[Flag], name: str, image: str, port: int | None
+    options: EngineOptions,
+    process: Process,
+    flags: Sequence[Flag],
+    name: str,
+    image: str,
+    port: int | None,
+    resource: str,
 ) -> dict[str, Any]:
     """Pod of one node, without a port for a worker."""
     words = list(map(shlex.quote, process.words))
@@ -131,7 +144,7 @@ def _pod(
         "name": options.key,
         "image": image,
         "command": ["sh", "-c", script],
-        "resources": {"limits": {_GPU: process.chips}, "requests": {_GPU: process.chips}},
+        "resources": {"limits": {resource: process.chips}, "requests": {resource: process.chips}},
     }
     mounts = [{"name": "shared-memory", "mountPath": "/dev/shm"}]
     volumes: list[dict[str, Any]] = [{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}]

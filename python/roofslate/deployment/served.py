@@ -77,6 +77,8 @@ class Served:
     layout : mapping of str to int
         By name of `LAYOUT`.
     chips_per_node : int
+    vendor : str
+        Maker of the chips, or empty.
     draft : Draft or None
     free_memory_share : float or None
         Share of a chip's memory that the weights leave, if `kv_cache_memory_share` is given and memory is known.
@@ -91,6 +93,7 @@ class Served:
     inputs: Mapping[str, Input]
     layout: Mapping[str, int]
     chips_per_node: int
+    vendor: str
     draft: Draft | None
     free_memory_share: float | None = None
     prefill: Served | None = None
@@ -187,6 +190,7 @@ def read_served(
         grid.inputs,
         _layout(scenario, grid),
         _chips_per_node(grid, chips_per_node),
+        next((str(preset.attributes.get("vendor", "")) for preset in grid.presets.get("hardware", [])), ""),
         None,
     )
     if model is not None and checkpoint is None and "/" not in served.checkpoint:

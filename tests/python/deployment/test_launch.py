@@ -286,6 +286,22 @@ def test_manifest_of_two_nodes(engine, groups):
     assert service["spec"]["selector"]["role"] == "leader"
 
 
+def test_chips_of_other_makers():
+    scenario = {**SERVED, "hardware": "MI300X"}
+    command = rs.launch_command(scenario, "sglang")
+    deployment, _ = documents(command, image="lmsysorg/sglang:rocm")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["resources"]["limits"] == {"amd.com/gpu": 8}
+    with pytest.raises(ValueRangeError, match="give image= for AMD"):
+        command.manifest()
+    with pytest.raises(ValueRangeError, match=r"TensorRT-LLM.*built for chips of NVIDIA, got AMD"):
+        rs.launch_command(scenario, "trtllm")
+    gaudi = rs.launch_command({**SERVED, "hardware": "Gaudi 3"})
+    assert any("plugin" in note for note in gaudi.notes)
+    with pytest.raises(ValueRangeError, match="chips of Intel have no known resource"):
+        gaudi.manifest(image="x")
+
+
 def test_manifest_refusals():
     command = rs.launch_command(SERVED)
     with pytest.raises(ValueRangeError, match="name: expected lower-case"):
