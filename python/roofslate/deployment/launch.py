@@ -56,6 +56,9 @@ class LaunchCommand(str):
         self._options, self._processes, self._vendor = options, tuple(processes), vendor
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LaunchCommand, (self._options, self._processes, self.notes, self._vendor)
+
     @property
     def flags(self) -> pd.DataFrame:
         """Table of flags.

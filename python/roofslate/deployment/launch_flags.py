@@ -151,7 +151,7 @@ class _Writer:
                 self.note(f"weight_format={word}: {flag} loads a checkpoint that is stored so; give checkpoint=")
 
     def sequences(self, flag: str, *, per_group: bool) -> None:
-        """Add the most sequences that run at a time: as given, otherwise as many as there are clients."""
+        """Add the most sequences that run at a time, as many as there are clients unless given."""
         name = "concurrency" if self.served.explicit("max_running_sequences") is None else "max_running_sequences"
         most = self.served.explicit(name)
         if most is None or not math.isfinite(most) or (name == "concurrency" and self.process.role == "prefill"):

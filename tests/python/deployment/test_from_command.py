@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 import shlex
@@ -150,6 +151,28 @@ def test_commands_can_be_asked_about(name):
 def test_inputs_of_the_caller_win():
     read = rs.from_command("vllm serve org/unknown -tp 4", model="Llama-3.1-70B", max_running_sequences=8)
     assert (read["model"], read["chips"], read["max_running_sequences"]) == ("Llama-3.1-70B", 4, 8)
+
+
+def test_scenario_of_a_model_of_a_config():
+    """A model that the caller read needs no entry of the catalog."""
+    model = rs.Model.from_config(
+        {
+            "model_type": "mixtral",
+            "hidden_size": 1024,
+            "num_hidden_layers": 8,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 8,
+            "intermediate_size": 3584,
+            "num_local_experts": 8,
+            "num_experts_per_tok": 2,
+            "vocab_size": 32000,
+        }
+    )
+    read = rs.from_command("vllm serve org/mine -tp 2 -ep", model=model, hardware="H100", concurrency=8)
+    assert read["expert_parallel"] == 2
+    assert rs.value("time_per_output_token", read, input_tokens=100, output_tokens=10) > 0
+    copied = copy.deepcopy(read)
+    assert (copied, copied.ignored, copied.engine) == (read, read.ignored, read.engine)
 
 
 def test_engine_reserves_pages():

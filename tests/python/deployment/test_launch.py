@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shlex
 import subprocess
 
@@ -146,6 +147,8 @@ def test_flags_have_numbers():
     assert "note: not part of a launch command: acceptance_rate" in text
     assert "--max-num-batched-tokens" in command._repr_html_()
     assert repr(command) == str(command) == command
+    copied = pickle.loads(pickle.dumps(command))
+    assert (copied, copied.notes, copied.explain()) == (command, command.notes, text)
 
 
 def test_plan_writes_its_best_row():
