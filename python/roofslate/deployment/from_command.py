@@ -209,7 +209,7 @@ class _Reading:
             self.inputs["kv_block_size"] = flag("--block-size")
         if flag("--enable-prefix-caching") is False:
             self.inputs["prefix_hit_rate"] = 0.0
-        drafts = flag("--speculative-config") or {}
+        drafts = {key.replace("-", "_"): x for key, x in (flag("--speculative-config") or {}).items()}
         self._drafts(drafts.get("num_speculative_tokens") if drafts else flag("--spec-tokens"))
         used = {
             *("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--enable-expert-parallel"),
@@ -234,8 +234,7 @@ class _Reading:
             exchange = flag("--moe-a2a-backend")
             spread = self.main.whole("--ep-size", stage if exchange not in (None, "none") else 1)
             self.inputs["expert_parallel"] = spread
-            sharing = max(stage // spread, 1)
-            if sharing // min(sharing, tensor) != self.main.whole("--moe-dp-size"):
+            if stage // spread > tensor:
                 self.notes.append("each expert is on the chips of several groups; the model copies it to each group")
         if flag("--max-running-requests") is not None:
             self.inputs["max_running_sequences"] = flag("--max-running-requests")
@@ -255,7 +254,7 @@ class _Reading:
         self._drafts(steps if steps is not None else verified - 1 if verified else None)
         return {
             *("--tp-size", "--pp-size", "--dp-size", "--attn-dp-size", "--enable-dp-attention", "--ep-size"),
-            *("--moe-dp-size", "--moe-a2a-backend", "--max-running-requests", "--chunked-prefill-size", "--page-size"),
+            *("--moe-a2a-backend", "--max-running-requests", "--chunked-prefill-size", "--page-size"),
             *("--disable-radix-cache", "--scheduler-recv-interval", "--speculative-num-steps"),
             *("--speculative-eagle-topk", "--speculative-num-draft-tokens", "--speculative-algorithm"),
             "--disaggregation-mode",

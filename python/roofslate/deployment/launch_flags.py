@@ -322,10 +322,8 @@ def _sglang_process(options: EngineOptions, served: Served, role: str, replicas:
         writer.add("--attn-dp-size", served.groups)
     if served.routed:
         writer.add("--ep-size", layout["expert_parallel"])
-        sharing = max(served.stage // layout["expert_parallel"], 1)
-        copies = sharing // min(sharing, layout["tensor_parallel"])
-        if copies > 1:
-            writer.add("--moe-dp-size", copies)
+        if served.stage // layout["expert_parallel"] > layout["tensor_parallel"]:
+            writer.refuse("expert_parallel", f"shares each expert, and the model copies it; nearest: {served.groups}")
     elif served.groups > 1:
         writer.note("SGLang shares dense matrices among all chips of a stage; the model counts a copy for each group")
     writer.weight_format("--quantization")

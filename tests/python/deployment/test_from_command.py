@@ -263,6 +263,7 @@ _V, _S, _T = "vllm serve Qwen/Qwen3-32B ", "sglang serve --model-path Qwen/Qwen3
         (_V + "& " + _V + "-tp 2", ValueRangeError, "2 different commands"),
         (_V + "& " + _S, ValueRangeError, "one engine at a time"),
         (_S + "--tp 4 --attn-dp-size 3", ValueRangeError, "3 groups do not divide the 4 chips"),
+        (_S + "--tp 4 --moe-dp-size 2", ValueRangeError, "--moe-dp-size 2: the model has no input for it"),
         (_T + "--config x.yml", MissingInput, "give its content by config="),
         ("python -m dynamo.frontend", ValueRangeError, "a frontend serves no model"),
         ("vllm serve", MissingInput, "names no model"),

@@ -209,6 +209,8 @@ def test_names_are_quoted(engine, name):
     [
         ("vllm", {"expert_parallel": 4}, ValueRangeError, "expert_parallel=4 chip.*nearest: 1 or 8"),
         ("trtllm", {"tensor_parallel": 4, "attention_data_parallel": 2}, ValueRangeError, "nearest: 1 or 8"),
+        ("sglang", {"tensor_parallel": 2, "attention_data_parallel": 4, "expert_parallel": 2}, ValueRangeError,
+         "expert_parallel=2.*nearest: 4"),
         ("sglang", {"kv_format": "int8"}, ValueRangeError, "kv_format=int8: SGLang.*fp8"),
         ("vllm", {"chips": [8, 16]}, AxisError, "chips: a launch command is of one deployment"),
         ("vllm", {"max_running_sequences": 64, "kv_block_size": 16.5}, ValueRangeError, "kv_block_size.*16.5"),

@@ -69,7 +69,7 @@ ENGINES: dict[str, dict[str, dict[str, Any]]] = {
         "fp8 weights": one("Llama-3.1-70B", "H100", 4, **_FP8),
         "rare looks": one("DeepSeek-V3", "B200", 8, expert_parallel=8, receive_interval=30),
         "groups of four": one("DeepSeek-V3", "H200", 4, attention_data_parallel=2, expert_parallel=4),
-        "copies of experts": one("DeepSeek-V3", "H200", 4, attention_data_parallel=4, expert_parallel=2),
+        "groups of two": one("DeepSeek-V3", "H200", 2, attention_data_parallel=8, expert_parallel=8),
         "draft model": one("Kimi-K2.5", "B200", 8, expert_parallel=8, **_DRAFT_MODEL),
     },
     "trtllm": {
