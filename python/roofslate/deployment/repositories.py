@@ -85,13 +85,13 @@ def catalog_model(checkpoint: str) -> tuple[str, str | None]:
     known = [*models, *published]
     hint = did_you_mean(checkpoint[:100].rsplit("/", 1)[-1], known)
     raise UnknownName(
-        f"the catalog has no model for {shown(checkpoint)}{hint}; give model=, a name, folder or config.json"
+        f"the catalog has no model for {shown(checkpoint)} (give model=, a name, folder or config.json){hint}"
     )
 
 
 def _suffix(name: str) -> str:
     """Ending of a name for a format or a variant of the same shape, or empty."""
     lowered = name.casefold()
-    if (dated := re.search(r"-(\d{4})$", lowered)) is not None:
+    if (dated := re.search(r"-(\d{4}|v\d[\d.]{0,5})$", lowered)) is not None:
         return dated[1]
     return next((s for s in (*_FORMAT_OF_SUFFIX, *_FURTHER_SUFFIXES) if lowered.endswith(f"-{s}")), "")

@@ -216,6 +216,7 @@ def test_published_names_find_their_models():
         ("Qwen/Qwen3-32B-AWQ", "Qwen3-32B", "int4"),
         ("DEEPSEEK-AI/deepseek-v3", "DeepSeek-V3", None),
         ("deepseek-ai/DeepSeek-V3-FP8", "DeepSeek-V3", None),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", "Mixtral-8x7B", None),
     ],
 )
 def test_checkpoints(checkpoint, model, stored):
@@ -223,7 +224,7 @@ def test_checkpoints(checkpoint, model, stored):
 
 
 def test_unknown_model():
-    with pytest.raises(UnknownName, match=r"no model for 'org/Qwen3-33B'; did you mean.*Qwen3-32B"):
+    with pytest.raises(UnknownName, match=r"no model for 'org/Qwen3-33B' \(give model=.*; did you mean.*Qwen3-32B"):
         rs.from_command("vllm serve org/Qwen3-33B")
 
 
