@@ -175,7 +175,7 @@ class _Writer:
         if each * served.groups != budget:
             self.note(f"step_token_budget={budget:g}: each of {served.groups} groups takes {each} tokens")
         self.add(flag, each if per_group else each * served.groups)
-        if chunk is None or chunk > each:
+        if served.explicit("prefill_chunk") != math.inf and (chunk is None or chunk > each):
             self.note(f"prompts are read in parts of at most {each} tokens; prefill_chunk={each} predicts so")
         return float(each)
 
@@ -233,6 +233,8 @@ def _vllm_flags(writer: _Writer, role: str) -> None:
     chunk = served.explicit("prefill_chunk")
     if step is not None and chunk is not None and chunk < step:
         writer.add("--long-prefill-token-threshold", served.whole("prefill_chunk"))
+    if chunk == math.inf:
+        writer.add("--no-enable-chunked-prefill")
     if served.explicit("kv_block_size") is not None:
         writer.add("--block-size", served.whole("kv_block_size"))
     writer.memory_share("--gpu-memory-utilization")
@@ -330,6 +332,8 @@ def _sglang_process(options: EngineOptions, served: Served, role: str, replicas:
     writer.kv_format("--kv-cache-dtype")
     writer.sequences("--max-running-requests", per_group=False)
     step = writer.tokens("--chunked-prefill-size", per_group=False)
+    if step is None and served.explicit("prefill_chunk") == math.inf:
+        writer.add("--chunked-prefill-size", -1, quantity="prefill_chunk", why="prompts are read at once")
     _note_smaller_chunk(writer, step)
     if served.explicit("kv_block_size") is not None:
         writer.add("--page-size", served.whole("kv_block_size"))

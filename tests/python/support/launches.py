@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 LOAD = {"concurrency": 64, "input_tokens": 2000, "output_tokens": 500, "expert_reads": "expected"}
@@ -56,7 +57,7 @@ _FP8 = {"weight_format": "fp8"}
 _DRAFT_MODEL = {"speculator": "Kimi-K2.5 EAGLE-3", "draft_length": 3}
 _VLLM = {
     "fp8 weights": one("Llama-3.1-70B", "H100", 4, **_FP8),
-    "int8 cache": one("Qwen3-32B", "H100", 4, kv_format="int8"),
+    "int8 cache": one("Qwen3-32B", "H100", 4, kv_format="int8", prefill_chunk=math.inf),
     "cap of a prompt": one("Qwen3-32B", "H100", 4, step_token_budget=8192, prefill_chunk=1024),
     "groups of four": one("DeepSeek-V3", "H200", 4, attention_data_parallel=2, expert_parallel=8),
     "draft model": one("Kimi-K2.5", "B200", 8, expert_parallel=8, **_DRAFT_MODEL),
@@ -67,7 +68,7 @@ ENGINES: dict[str, dict[str, dict[str, Any]]] = {
     "sglang": {
         **COMMON,
         "fp8 weights": one("Llama-3.1-70B", "H100", 4, **_FP8),
-        "rare looks": one("DeepSeek-V3", "B200", 8, expert_parallel=8, receive_interval=30),
+        "rare looks": one("DeepSeek-V3", "B200", 8, expert_parallel=8, receive_interval=30, prefill_chunk=math.inf),
         "groups of four": one("DeepSeek-V3", "H200", 4, attention_data_parallel=2, expert_parallel=4),
         "groups of two": one("DeepSeek-V3", "H200", 2, attention_data_parallel=8, expert_parallel=8),
         "draft model": one("Kimi-K2.5", "B200", 8, expert_parallel=8, **_DRAFT_MODEL),
