@@ -22,6 +22,8 @@ _HOMES = {
     "analysis.summary": ("Summary", "summary"),
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
+    "deployment.from_command": ("CommandScenario", "from_command"),
+    "deployment.launch": ("LaunchCommand", "launch_command"),
     "deployment.pools": ("PoolDeployments",),
     "deployment.published": ("LayoutValidation", "validate_layouts"),
     "deployment.result": ("Deployments",),

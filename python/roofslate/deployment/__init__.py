@@ -1,1 +1,1 @@
-"""The best deployment under conditions: candidates, search, result."""
+"""The best deployment under conditions: candidates, search, result, launch commands."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
 from roofslate.deployment.candidates import ARRIVALS, LAYOUT, Candidates, octaves, reachable
+from roofslate.deployment.launch import LaunchCommand, launch_command
 from roofslate.deployment.result import CONDITION, MARGIN, Deployments
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
@@ -260,6 +261,13 @@ class PoolDeployments(Deployments):
             raise ValueRangeError(f"rank: the table has {len(self.table)} rows, got {rank!r}")
         mode, own = self._rows_of[rank - 1]
         return self.by_mode[mode].at(own)
+
+    def command(self, engine: str = "vllm", rank: int = 1, **options: Any) -> LaunchCommand:
+        """Write the launch command of a row of the table, with its prefill pool."""
+        decode = self.best if rank == 1 else self.at(rank)
+        if self._rows_of[rank - 1][0] == "disaggregated":
+            options.setdefault("prefill", self.prefill_at(rank))
+        return launch_command(decode, engine, **options)
 
     def prefill_at(self, rank: int = 1) -> dict[str, Any]:
         """A replica that prefills, of a row of the table with pools apart, as inputs of any call.

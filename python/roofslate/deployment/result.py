@@ -11,6 +11,7 @@ import numpy.typing as npt
 from roofslate import units as _units
 from roofslate._base.locks import cached_property
 from roofslate.deployment.candidates import LAYOUT, Candidates
+from roofslate.deployment.launch import LaunchCommand, launch_command
 from roofslate.display import style
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, ValueRangeError
@@ -148,6 +149,48 @@ class Deployments:
             A row for each point, best value of the first objective first, with the columns of its layout.
         """
         return self._frontier([c.text for c in self.conditions], minimize=minimize, maximize=maximize, **wishes)
+
+    def command(self, engine: str = "vllm", rank: int = 1, **options: Any) -> LaunchCommand:
+        """Write the launch command of a row of the table.
+
+        Parameters
+        ----------
+        engine : str
+            ``"vllm"``, ``"sglang"``, ``"trtllm"`` or ``"dynamo"``.
+        rank : int
+            Its place in the table, from 1.
+        **options
+            ``checkpoint``, ``draft_model`` and ``chips_per_node`` of `launch_command`, and further inputs.
+
+        Returns
+        -------
+        LaunchCommand
+            A `str` with `flags`, `notes`, `explain` and `manifest`.
+
+        Raises
+        ------
+        ValueRangeError
+            If there is no such row, or the engine lacks a layout or technique.
+        """
+        return launch_command(self.best if rank == 1 else self.at(rank), engine, **options)
+
+    def manifest(
+        self,
+        engine: str = "vllm",
+        rank: int = 1,
+        *,
+        name: str | None = None,
+        image: str | None = None,
+        namespace: str | None = None,
+        port: int = 8000,
+        **options: Any,
+    ) -> str:
+        """Write the Kubernetes manifest of a row of the table.
+
+        See `command` and `LaunchCommand.manifest` for parameters and errors.
+        """
+        command = self.command(engine, rank, **options)
+        return command.manifest(name, image=image, namespace=namespace, port=port)
 
     def _frontier(self, where: Sequence[str], **wishes: Any) -> pd.DataFrame:
         import pandas as pd
