@@ -364,10 +364,10 @@ class _Shelf:
         return self.presets[owner] if owner is not None else None
 
     def names(self) -> list[str]:
-        return [name for preset in self.presets.values() for name in (preset.name, *preset.aliases)]
+        return [name for preset in self.presets.values() for name in preset.names]
 
     def put(self, preset: Preset) -> None:
-        for name in (preset.name, *preset.aliases):
+        for name in preset.names:
             if not isinstance(name, str) or not _key(name) or not name.isprintable() or len(name) > LONGEST_NAME:
                 raise PresetError(
                     f"{shown(name)} is not a name for a preset: expected up to {LONGEST_NAME} printable characters"
@@ -376,10 +376,10 @@ class _Shelf:
             if holder is not None and not (holder.name == preset.name and holder.origin == preset.origin):
                 raise PresetError(f"{name!r} is taken by the {preset.kind} preset {holder.name!r}; choose another name")
         old = self.presets.get(preset.name)
-        for name in (old.name, *old.aliases) if old else ():
+        for name in old.names if old else ():
             self.keys.pop(_key(name), None)
         self.presets[preset.name] = preset
-        for name in (preset.name, *preset.aliases):
+        for name in preset.names:
             self.keys[_key(name)] = preset.name
 
     def copy(self) -> _Shelf:
