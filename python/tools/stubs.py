@@ -107,7 +107,7 @@ def read_quantities(path: Path) -> dict[str, tuple[str, ...]]:
 
 def preset_files(package: Package) -> list[Path]:
     """Files of the presets that come with the package."""
-    files = package.source("roofslate.presets.catalog").constant("_SHIPPED")
+    files = package.source("roofslate.presets.library").constant("SHIPPED")
     return [package.folder / "presets" / "data" / file for file in files]
 
 

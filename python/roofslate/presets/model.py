@@ -252,8 +252,8 @@ class Model(Preset):
                 raise PresetError(said)
             if strict is None and shape.unknown:
                 raise PresetError(
-                    f"{said}. {', '.join(_first(shape.unknown))} may have weights: to read the model without them, call "
-                    "Model.from_config with strict=False"
+                    f"{said}. {', '.join(_first(shape.unknown))} may have weights. Pass strict=False to read the model "
+                    "without them"
                 )
             warn(f"{said}. Compare its parameters with the model's card", PartlyRead)
         text, date, origin = source

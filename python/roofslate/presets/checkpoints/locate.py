@@ -13,7 +13,6 @@ from typing import Any
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, PresetError
-from roofslate.presets.checkpoints.safetensors import INDEX
 
 __all__ = ["cache_folder", "cached_folder", "checkpoint_at", "existing", "kind_of", "looks_like_path", "source_of"]
 
@@ -116,7 +115,7 @@ def source_of(config: Any) -> tuple[Any, str]:
         return folder, word
     if "/" in word and _ID.fullmatch(word) and not looks_like_path(word):
         raise PresetError(
-            f"cannot read {shown(word)}: there is no such file, and the Hugging Face cache {cache_folder()} does not have it"
+            f"cannot read {shown(word)}: there is no such file, and the Hugging Face cache {cache_folder()} lacks it"
         )
     return config, ""
 
@@ -208,7 +207,7 @@ def kind_of(path: Path) -> tuple[str, Path]:
     name = path.name.casefold()
     if name.endswith(".gguf"):
         return "gguf", path
-    if name.endswith(".safetensors") or name == INDEX or name.endswith(".safetensors.index.json"):
+    if name.endswith((".safetensors", ".safetensors.index.json")):
         return "safetensors", path
     if name.endswith(".json"):
         return "config", path
