@@ -17,7 +17,10 @@ __all__ = ["keys_of", "parsed_json"]
 _LONGEST_INTEGER = 40  # digits; Python's own conversion takes quadratic time
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_MOST_ESCAPES = 100_000  # each of which keeps a state of the pattern in memory
+
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL)
 
 
 _COLON = re.compile(r"\s*:")
@@ -69,6 +72,8 @@ def parsed_json(text: str, path: str, *, deepest: int, most: int) -> dict[str, A
     marks = text.count(",") + text.count(":")
     if marks > most:
         raise PresetError(f"{path}: at most {most:,} keys and items are read, this has some {marks:,}")
+    if text.count("\\") > _MOST_ESCAPES:
+        raise PresetError(f"{path}: its texts have more than {_MOST_ESCAPES:,} escapes")
     depth = 0
     for token in _TOKEN.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)

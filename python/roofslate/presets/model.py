@@ -232,9 +232,7 @@ class Model(Preset):
         header = read_safetensors(place)
         folder = place if place.is_dir() else place.parent
         if config is None and not (folder / "config.json").exists():
-            raise PresetError(
-                f"{shown(str(folder))} has no config.json, and tensors do not say how many heads there are"
-            )
+            raise PresetError(f"{shown(str(folder))} has no config.json: give config=, tensors do not count heads")
         described, own = source_of(folder if config is None else config)
         shape = _with_formats(read_shape(described), weight_format, kv_format)
         shape = counted(shape, header, strict=strict)
@@ -252,8 +250,7 @@ class Model(Preset):
                 raise PresetError(said)
             if strict is None and shape.unknown:
                 raise PresetError(
-                    f"{said}. {', '.join(_first(shape.unknown))} may have weights. Pass strict=False to read the model "
-                    "without them"
+                    f"{said}. A key with weights may be among them: pass strict=False to read the model so"
                 )
             warn(f"{said}. Compare its parameters with the model's card", PartlyRead)
         text, date, origin = source

@@ -65,12 +65,13 @@ BLOCKS = {
 }
 
 
-_LONGEST_HEADER = 128 * 2**20  # bytes; a vocabulary of 256,000 tokens takes 10 MB
+_LONGEST_HEADER = 64 * 2**20  # bytes; a vocabulary of 256,000 tokens takes 10 MB
 _MOST_KEYS = 10_000
 _LONGEST_KEY = 65_535  # bytes, as the format says
 _LONGEST_NAME = 1024  # of a tensor; llama.cpp takes 64
 _LONGEST_TEXT = 4 * 2**20  # bytes; chat templates have some 10 kB
 _MOST_ITEMS = 16 * 2**20  # of a list
+_MOST_TEXTS = 2 * 2**20  # of a list: tokens or merges of a vocabulary
 _KEPT_ITEMS = 4096  # of a list whose content is kept: one for each layer
 _DEEPEST = 4  # lists in lists
 _MOST_SIDES = 4  # of a tensor
@@ -227,10 +228,9 @@ class _Reader:
         inner, count = self.number("I"), self.number("Q")
         if depth >= _DEEPEST:
             raise PresetError(f"{self.path}: {shown(key)} has lists nested deeper than {_DEEPEST} levels")
-        if count > _MOST_ITEMS:
-            raise PresetError(
-                f"{self.path}: {shown(key)} says that it has {count:,} items, at most {_MOST_ITEMS:,} are read"
-            )
+        most = _MOST_TEXTS if inner == _TEXT else _MOST_ITEMS
+        if count > most:
+            raise PresetError(f"{self.path}: {shown(key)} says that it has {count:,} items, at most {most:,} are read")
         if inner in _NUMBERS:
             return self.numbers(_NUMBERS[inner], count)
         if inner == _TEXT and count > _KEPT_ITEMS:

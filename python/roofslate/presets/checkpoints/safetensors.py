@@ -56,7 +56,7 @@ BITS = {
 
 _LONGEST_HEADER = 32 * 2**20  # bytes; one file with all tensors of the largest published model takes 12 MB
 _LONGEST_OF_ALL = 128 * 2**20  # bytes, of the headers of one model
-_MOST_MARKS = 4_000_000  # keys and items of one header
+_MOST_MARKS = 2_500_000  # keys and items of one header
 _DEEPEST = 4
 _MOST_FILES = 4096
 _MOST_SIDES = 32  # of a tensor
