@@ -275,7 +275,7 @@ def test_commits_in_the_local_cache(cache):
     cache("acme/One", commit="b" * 40, main=False)
     assert rs.value("layers", model="acme/One") == 4
     cache("acme/One", commit="c" * 40, main=False)
-    with pytest.raises(errors.PresetError, match="'acme/One' has 2 commits in the cache and none as main: give the path"):
+    with pytest.raises(errors.PresetError, match="'acme/One' has 2 commits in the cache and none as main"):
         rs.value("layers", model="acme/One")
     folder = cache("acme/Two", {**PLAIN, "num_hidden_layers": 7}, commit="d" * 40)
     (folder.parents[1] / "refs" / "main").write_text("../../../../etc")
