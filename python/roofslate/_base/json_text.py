@@ -27,7 +27,7 @@ _COLON = re.compile(r"\s*:")
 
 
 def keys_of(text: str) -> Iterator[tuple[str, int, bool]]:
-    """The keys of a text that is JSON, by their path, each with its line and whether its object has it already."""
+    """Yield the keys of a JSON text: path, line, and whether they are repeated."""
     path: list[str] = []
     inside: list[set[str]] = []  # the keys of each object, or list, that is open
     key, line, at = "", 1, 0
@@ -99,10 +99,10 @@ class _TwiceError(Exception):
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise _TwiceError
-    return found
+    return result
 
 
 def _integer(digits: str) -> int | float:

@@ -85,11 +85,11 @@ class Catalog(Mapping[str, Preset]):
         return len(self._meant(name)) == 1
 
     def named(self, name: str) -> bool:
-        """Whether a preset has this name, alias or published id, without regard to case and separators."""
+        """Check if a preset has this name, alias or published id, in any case."""
         return _library.find(self._section, name) is not None
 
     def _meant(self, name: str) -> list[Preset]:
-        """Presets that other words for a name may mean; a part of a name will do for chips and models."""
+        """Presets that a text may mean. Chips and models accept part of a name."""
         if len(name) > LONGEST_NAME:
             return []
         return meant_by(name, _library.shelf(self._section).presets.values(), parts=self._section in _PARTS)
@@ -123,7 +123,7 @@ class Catalog(Mapping[str, Preset]):
         Raises
         ------
         InputTypeError
-            For what is no text.
+            For another type.
 
         Examples
         --------
@@ -138,11 +138,11 @@ class Catalog(Mapping[str, Preset]):
         if not isinstance(text, str):
             raise InputTypeError(f"search: expected a text, got {shown(text)}")
         presets = list(_library.shelf(self._section).presets.values())
-        found = ranked(text[:_LONGEST_SEARCH], presets) if text.strip() else presets
-        columns = {name: [preset.values.get(name) for preset in found] for name in _MAIN.get(self._section, ())}
-        columns["names"] = [", ".join(preset.names[1:]) for preset in found]
-        columns["note"] = [preset.note for preset in found]
-        frame = pd.DataFrame(columns, index=pd.Index([preset.name for preset in found], name=self._kind))
+        matches = ranked(text[:_LONGEST_SEARCH], presets) if text.strip() else presets
+        columns = {name: [preset.values.get(name) for preset in matches] for name in _MAIN.get(self._section, ())}
+        columns["names"] = [", ".join(preset.names[1:]) for preset in matches]
+        columns["note"] = [preset.note for preset in matches]
+        frame = pd.DataFrame(columns, index=pd.Index([preset.name for preset in matches], name=self._kind))
         frame.attrs["units"] = {name: lookup(name).unit for name in _MAIN.get(self._section, ())}
         return frame
 

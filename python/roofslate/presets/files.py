@@ -223,7 +223,7 @@ def _source(entry: Mapping[str, Any], *at: str) -> tuple[str, str, bool]:
 
 
 def _sources(entries: list[Any], values: Collection[str], here: tuple[str, str]) -> dict[str, tuple[str, str, bool]]:
-    """Source, date and whether it was read, for each value and published id; one source each."""
+    """Source, date and whether it was read, for each value and published id, one source each."""
     at = (*here, "sources")
     if not entries:
         raise _FileError(f"{shown(here[1])} says nothing of where its values come from: sources = [{_SOURCE}]", *at)

@@ -1,4 +1,4 @@
-"""The presets of all sections: those of the package, of files named in the environment, and of the session."""
+"""Presets of all sections: shipped, from files in the environment, and of the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models on this machine by a path, or by an id in the local Hugging Face cache."""
+"""Models on this machine by a path, or by an id in the local Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _lock = Lock()
 
 
 def model_named(given: str | os.PathLike[str]) -> Preset:
-    """Find the model that a word means: of the catalog, at a path, or in the local Hugging Face cache.
+    """Find a model in the catalog, at a path, or in the local Hugging Face hub.
 
     Parameters
     ----------
@@ -61,19 +61,19 @@ def model_named(given: str | os.PathLike[str]) -> Preset:
         if "/" not in word:
             raise
         raise UnknownName(
-            f"{error}; no file has this name, and the Hugging Face cache {cache_folder()} lacks it"
+            f"{error}; no file has this name, nor is it in the local Hugging Face hub {cache_folder()}"
         ) from None
 
 
 def _read(path: Path) -> Model:
-    """Read a model once while its file stays as it is; one that was not fully read warns each time."""
+    """Read a model once per version of its file. A partly read one warns each time."""
     kind, path = kind_of(path)
     file = path / "config.json" if path.is_dir() else path
     try:
-        found = file.stat()
+        result = file.stat()
     except OSError as error:
         raise PresetError(f"cannot read {shown(str(file))}: {error.strerror or error}") from None
-    key = (os.path.abspath(path), found.st_mtime_ns, found.st_size)  # noqa: PTH100 - a link may be replaced
+    key = (os.path.abspath(path), result.st_mtime_ns, result.st_size)  # noqa: PTH100 - a link may be replaced
     with _lock:
         model = _kept.get(key)
     if model is None:

@@ -66,7 +66,7 @@ class Model(Preset):
         Parameters
         ----------
         config : path-like or Mapping
-            The file, a folder that has one, its content, or the id of a model in the local Hugging Face cache.
+            The file, a folder that has one, its content, or the id of a model in the local Hugging Face hub.
         name : str, optional
             Otherwise the name of the file or of its folder.
         weight_format, kv_format : str, optional
@@ -74,8 +74,8 @@ class Model(Preset):
             keeps everything but them in 16 bits.
         strict : bool, optional
             True refuses a file with anything that was not understood. The default refuses keys that may bear weights,
-            and warns of the rest, such as an unknown architecture. False warns of everything. A warning says what was
-            assumed, and `validate` refuses the model.
+            and warns of the rest, such as an unknown architecture. False warns of everything. A warning lists the
+            assumptions, and `validate` refuses the model.
         source, date : str
             Where the file comes from and when, for `explain`.
 
@@ -113,11 +113,11 @@ class Model(Preset):
         >>> model.total_parameters, model.cache_bytes(4096, kv_format="bf16")
         (596049920.0, 469762048.0)
         """
-        place, own = source_of(config)
-        shape = _with_formats(read_shape(place), weight_format, kv_format)
-        own = name or own or shape.name
-        said = source or f"{own or shape.family or 'config.json'}, config.json"
-        return cls._of(shape, own, strict, (said, date, "config.json"))
+        location, default_name = source_of(config)
+        shape = _with_formats(read_shape(location), weight_format, kv_format)
+        default_name = name or default_name or shape.name
+        said = source or f"{default_name or shape.family or 'config.json'}, config.json"
+        return cls._of(shape, default_name, strict, (said, date, "config.json"))
 
     @classmethod
     def from_gguf(
@@ -167,14 +167,16 @@ class Model(Preset):
         Model.stored_table : Tensors, weights and bytes by kind of tensor.
         """
         header = read_gguf(checkpoint_at(path))
-        config, left = config_of(header)
+        config, unknown_keys = config_of(header)
         shape = read_shape(config)
-        lines = tuple(f"{key}: not understood, the weights are those of the tensors" for key in left)
+        lines = tuple(f"{key}: not understood, the weights follow from the tensors" for key in unknown_keys)
         shape = replace(shape, assumptions=(*shape.assumptions, *lines))
         shape = counted(_with_formats(shape, None, kv_format), header, strict=strict)
         said = header.metadata.get("general.name")
-        own = said if isinstance(said, str) and is_name(said) else header.path.stem
-        return cls._of(shape, name or own, strict, (source or f"{header.path.name}, header", date, "GGUF header"))
+        default_name = said if isinstance(said, str) and is_name(said) else header.path.stem
+        return cls._of(
+            shape, name or default_name, strict, (source or f"{header.path.name}, header", date, "GGUF header")
+        )
 
     @classmethod
     def from_safetensors(
@@ -190,7 +192,7 @@ class Model(Preset):
         source: str | None = None,
         date: str = "",
     ) -> Model:
-        """Read the headers of safetensors files and their config.json, offline. No weight is loaded.
+        """Read headers of safetensors files and their config.json, offline. No weight is loaded.
 
         Weights are counted from the tensors, and their bytes by part, scales included. The config gives the sizes.
 
@@ -198,9 +200,9 @@ class Model(Preset):
         ----------
         path : path-like
             A folder, a file, one of ``model-00001-of-00004.safetensors``, their index, or the id of a model in the
-            local Hugging Face cache.
+            local Hugging Face hub.
         config : path-like or Mapping, optional
-            As in `from_config`; otherwise the config.json beside the files.
+            As in `from_config`; otherwise the config.json in their folder.
         name : str, optional
             Otherwise the name of the folder.
         weight_format, kv_format : str, optional
@@ -228,21 +230,21 @@ class Model(Preset):
         --------
         Model.stored_table : Tensors, weights and bytes by kind of tensor.
         """
-        place = checkpoint_at(path)
-        header = read_safetensors(place)
-        folder = place if place.is_dir() else place.parent
+        location = checkpoint_at(path)
+        header = read_safetensors(location)
+        folder = location if location.is_dir() else location.parent
         if config is None and not (folder / "config.json").exists():
             raise PresetError(f"{shown(str(folder))} has no config.json: give config=, tensors do not count heads")
-        described, own = source_of(folder if config is None else config)
+        described, default_name = source_of(folder if config is None else config)
         shape = _with_formats(read_shape(described), weight_format, kv_format)
         shape = counted(shape, header, strict=strict)
-        own = own or shape.name or folder.name
-        said = source or f"{name or own}, config.json and headers"
-        return cls._of(shape, name or own, strict, (said, date, "safetensors headers"))
+        default_name = default_name or shape.name or folder.name
+        said = source or f"{name or default_name}, config.json and headers"
+        return cls._of(shape, name or default_name, strict, (said, date, "safetensors headers"))
 
     @classmethod
     def _of(cls, shape: Shape, name: str, strict: bool | None, source: tuple[str, str, str]) -> Model:
-        """Make a model of a shape, or refuse what was not understood."""
+        """Make a model of a shape, or refuse a partly read one."""
         shape = replace(shape, name=name or shape.family or "config.json")
         if shape.doubts:
             said = f"{shape.name} was not fully read: {'; '.join(_first(shape.doubts))}"
@@ -450,7 +452,7 @@ def _first(doubts: tuple[str, ...]) -> list[str]:
 
 
 def _with_formats(shape: Shape, weight_format: str | None, kv_format: str | None) -> Shape:
-    """Replace formats of the file by those of the call."""
+    """Replace formats of the file by keywords of the call."""
     formats = shape.formats
     if weight_format is not None:
         word = _checked("weight_format", weight_format)

@@ -255,7 +255,7 @@ def check_text(what: str, text: object) -> None:
 
 
 def is_name(text: object) -> bool:
-    """Whether this can name a preset: printable and short."""
+    """Check if this can name a preset: printable and short."""
     return isinstance(text, str) and text.strip() != "" and text.isprintable() and len(text) <= LONGEST_NAME
 
 

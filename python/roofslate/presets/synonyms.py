@@ -1,4 +1,4 @@
-"""Names of presets as the field writes them: words in any order, makers left out, "8x H100", "80 GB"."""
+"""Names of presets as the field writes them: words in any order, "8x H100", "80 GB"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["meant_by", "ranked"]
 
 
-# Words beside a name that tell chips and models no further apart, if the rest is a name.
+# Words that makers add to the name of a chip.
 _BESIDE = {"nvidia", "amd", "google", "intel", "aws", "huawei", "microsoft", "instinct", "tesla", "gpu", "gpus", "chip"}
 _MEMORY = re.compile(r"hbm\d[a-z]?")
 
@@ -54,37 +54,37 @@ def meant_by(text: str, presets: Iterable[Preset], *, parts: bool) -> list[Prese
     Returns
     -------
     list of Preset
-        Those with a name of the same words in any order, otherwise those with a name that has all of the words.
+        Those with a name of the same words in any order, otherwise a name contains all words.
     """
     words = _words(text)
     known = [(preset, [_words(name) for name in preset.names]) for preset in presets]
-    for wanted in dict.fromkeys((words, _bare(words))):
-        if not wanted:
+    for requested in dict.fromkeys((words, _bare(words))):
+        if not requested:
             continue
-        found = [preset for preset, names in known if any(sorted(wanted) == sorted(name) for name in names)]
-        if not found and parts:
-            found = [preset for preset, names in known if any({*wanted} <= {*name} for name in names)]
-        if found:
-            return found
+        result = [preset for preset, names in known if any(sorted(requested) == sorted(name) for name in names)]
+        if not result and parts:
+            result = [preset for preset, names in known if any({*requested} <= {*name} for name in names)]
+        if result:
+            return result
     return []
 
 
 def ranked(text: str, presets: Iterable[Preset]) -> list[Preset]:
-    """Presets whose names, note or main numbers have the words of a text, the best matches first."""
+    """Presets that have the words of a text, the best matches first."""
     words = " ".join(_words(text))
     bare = " ".join(_bare(_words(text))) or words
     places: dict[int, list[Preset]] = {}
     for preset in presets:
         names = [" ".join(_words(name)) for name in preset.names]
         facts = _facts(preset)
-        found = [place for each in (words, bare) if (place := rank(each, names, facts)) is not None]
-        if found:
-            places.setdefault(min(found), []).append(preset)
-    return [preset for place in range(RANKS) for preset in places.get(place, [])]
+        result = [location for each in (words, bare) if (location := rank(each, names, facts)) is not None]
+        if result:
+            places.setdefault(min(result), []).append(preset)
+    return [preset for location in range(RANKS) for preset in places.get(location, [])]
 
 
 def _facts(preset: Preset) -> str:
-    """What is said of a preset in words of a search: size of its memory, chips, weights, vendor, note."""
+    """Words of a preset's main numbers, vendor and note."""
     values = preset.values
     words = [" ".join(_words(preset.note)), *(str(x) for x in preset.attributes.values() if isinstance(x, str))]
     words += [x for x in values.values() if isinstance(x, str)]

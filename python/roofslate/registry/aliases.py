@@ -45,7 +45,7 @@ def _whole_words(text: str) -> frozenset[str]:
 
 
 def rank(text: str, terms: Sequence[str], *more: str) -> int | None:
-    """How well a text matches a thing, 0 is best; None if it does not.
+    """Rank how well a text matches a thing, 0 is best, None for no match.
 
     Case, word order and the separators ``_``, ``-`` and blank do not matter. Whole words come before parts of words.
 

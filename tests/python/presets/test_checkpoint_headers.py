@@ -1,4 +1,4 @@
-"""Headers that nobody vouches for: clear errors in bounded time and memory, and no weight read."""
+"""Untrusted headers: clear errors in bounded time and memory."""
 
 import json
 import os
@@ -21,7 +21,7 @@ SECONDS, MEMORY = 6.0, 400 * 2**20  # of the worst header within the limits
 
 
 def refused(read, path, message, *, measured=False):
-    """An error of the package with this message, in bounded time, and in bounded memory if that is `measured`."""
+    """Expect an error in bounded time, and in bounded memory if `measured`."""
     start = time.perf_counter()
     with pytest.raises(errors.PresetError, match=message) as caught:
         read(path)
@@ -88,7 +88,7 @@ def test_safetensors_that_are_refused(tmp_path, header, data, length, message):
 
 def test_a_tensor_that_a_header_lists_twice(tmp_path):
     text = b'{"x": ' + json.dumps(entry()).encode() + b', "x": ' + json.dumps(entry(start=24, end=48)).encode() + b"}"
-    refused(read_safetensors, safetensors_file(tmp_path, text, 48), "the key 'x' stands twice in one object")
+    refused(read_safetensors, safetensors_file(tmp_path, text, 48), "the key 'x' .* twice")
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,12 @@ def test_bombs_of_json(tmp_path, bomb, message):
     [
         (
             {"weight_map": {"x": "../../etc/passwd"}},
-            r"'x' should be in a .safetensors file (beside the index|of its folder)",
+            r"'x' should be in a .safetensors file of its folder",
         ),
         ({"weight_map": {"x": "/etc/passwd.safetensors"}}, r"'x' should be in a .safetensors file"),
         ({"weight_map": {"x": 5}}, r"'x' should be in a .safetensors file"),
         ({"weight_map": {}}, r"expected an object 'weight_map' of the file of each tensor, got \{\}"),
-        ({"weight_map": {"x": "gone.safetensors"}}, r"gone\.safetensors are missing beside it"),
+        ({"weight_map": {"x": "gone.safetensors"}}, r"gone\.safetensors are missing in its folder"),
         ({"weight_map": {"y": "x.safetensors"}}, r"the index says that 'y' is in x\.safetensors, no file has it"),
         (
             {"weight_map": {"x": "x.safetensors", "y": "x.safetensors"}},
@@ -203,7 +203,7 @@ BIG = struct.pack("<Q", 2**60)
         ([tensor(), tensor()], {"tensors": 2, "data": 999}, r"the tensor 'x' is listed twice"),
         ([tensor(), tensor(name=b"y", start=64)], {"tensors": 2, "data": 999}, r"the tensors 'x' and 'y' overlap"),
         ([tensor(start=2**63)], {"tensors": 1, "data": 999}, r"its header describes 9,223,372,036,854,775,936 bytes"),
-        ([tensor()], {"tensors": 1, "data": 100}, r"its header describes 128 bytes of tensors, the file has"),
+        ([tensor()], {"tensors": 1, "data": 100}, r"its header describes 128 bytes of tensors"),
     ],
 )
 def test_gguf_that_is_refused(tmp_path, parts, keys, message):
@@ -232,18 +232,18 @@ def test_a_file_of_the_other_byte_order(tmp_path):
 @pytest.mark.parametrize("read", [rs.Model.from_gguf, rs.Model.from_safetensors])
 def test_what_is_no_file(tmp_path, read):
     os.mkfifo(tmp_path / "pipe.gguf")
-    for place, error, message in (
+    for location, error, message in (
         (tmp_path / "pipe.gguf", errors.PresetError, "it is not a file"),
-        (tmp_path / "none.gguf", errors.PresetError, "there is no such file, and the Hugging Face cache"),
+        (tmp_path / "none.gguf", errors.PresetError, "there is no such file, nor is it in the local"),
         (5, errors.InputTypeError, "expected the path of a checkpoint, got 5"),
         (b"x", errors.InputTypeError, "expected the path of a checkpoint, got b'x'"),
         ("a\0b", errors.PresetError, "there is no such file"),
         ("x" * 10_000, errors.PresetError, "there is no such file"),
     ):
-        if read == rs.Model.from_safetensors and "pipe" in str(place):
+        if read == rs.Model.from_safetensors and "pipe" in str(location):
             (tmp_path / "config.json").write_text(json.dumps(PLAIN))
         with pytest.raises(error, match=message):
-            read(place)
+            read(location)
 
 
 # --------------------------------------------------------------------------------------------------- any damage
@@ -260,15 +260,15 @@ def sound(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["x.gguf", "x.safetensors"])
 @settings(max_examples=150, deadline=None)
-@given(place=st.integers(0, 4000), junk=st.binary(max_size=9), cut=st.booleans())
-def test_damage_anywhere_is_a_short_error_or_a_header(tmp_path_factory, sound, name, place, junk, cut):
+@given(location=st.integers(0, 4000), junk=st.binary(max_size=9), cut=st.booleans())
+def test_damage_anywhere_is_a_short_error_or_a_header(tmp_path_factory, sound, name, location, junk, cut):
     data = sound[name]
     path = tmp_path_factory.getbasetemp() / f"damaged-{name}"
-    path.write_bytes(data[:place] + junk if cut else data[:place] + junk + data[place + len(junk) :])
+    path.write_bytes(data[:location] + junk if cut else data[:location] + junk + data[location + len(junk) :])
     read = read_gguf if name.endswith("gguf") else read_safetensors
     try:
-        found = read(path)
-        message = f"damaged-x has {len(found.tensors)} tensors"
+        result = read(path)
+        message = f"damaged-x has {len(result.tensors)} tensors"
     except errors.PresetError as error:
         message = str(error)
     assert 10 < len(message) < 1000

@@ -1,4 +1,4 @@
-"""Models from the headers of checkpoints: counts, bytes and formats of published shapes, and files that disagree."""
+"""Models from headers of checkpoints: counts, bytes, formats, disagreements."""
 
 import json
 import pickle
@@ -28,7 +28,7 @@ NVFP4 = {
 }
 
 
-# Published ids, the format of the checkpoint and what its config.json says of it.
+# Published ids, the format of the checkpoint and its config.json.
 SAFETENSORS = [
     ("meta-llama/Meta-Llama-3.1-8B", "bf16", {}),
     ("Qwen/Qwen2.5-7B", "gptq", GPTQ),
@@ -65,7 +65,7 @@ def folder_of(tmp_path, config, tensors, shards=0):
 
 
 def tiny(tmp_path, **keys):
-    """A small model and its folder; the tensors are those of the config without the keys."""
+    """A small model and its folder. The tensors follow from the config without the keys."""
     tensors = checkpoints.stored(checkpoints.layout(PLAIN))
     return folder_of(tmp_path, {**PLAIN, **keys}, tensors), tensors
 
@@ -85,7 +85,7 @@ def test_safetensors_of_published_models_count_exactly(tmp_path, name, form, key
     assert model["active_parameters"] == entry["active_parameters"]
     assert model.parts == rs.Model.from_config(config).parts
     assert model.doubts == ()
-    assert model.checkpoint_bytes == sum(checkpoints.bytes_of(*held) for held in tensors.values())
+    assert model.checkpoint_bytes == sum(checkpoints.bytes_of(*stored_size) for stored_size in tensors.values())
     assert model.stored_table()["tensors"].sum() == len(tensors)
     if name == "deepseek-ai/DeepSeek-V3":  # its layer for multi-token prediction is counted apart
         assert model.multi_token_prediction_parameters == entry.multi_token_prediction_parameters
@@ -117,9 +117,9 @@ def test_formats_of_a_mixture(tmp_path):
     model = rs.Model.from_gguf(path)
     assert model["weight_format"] == model["dense_format"] == "Q4_K_M"
     assert model["bits_per_weight"] == 4.5  # of the experts, each of them in Q4_K
-    others = sum(size for name, size in sizes.items() if "_exps" not in name)
+    other_names = sum(size for name, size in sizes.items() if "_exps" not in name)
     weights = model.total_parameters - model.parts["routed_experts"]
-    assert model["dense_bytes_per_weight"] == pytest.approx(others / weights, rel=1e-12)
+    assert model["dense_bytes_per_weight"] == pytest.approx(other_names / weights, rel=1e-12)
     table = model.stored_table()
     assert table.loc["Q4_K", "bytes"] == sum(s for n, s in sizes.items() if kinds[n].name == "Q4_K")
     assert table["weights"].sum() == model.total_parameters
@@ -175,13 +175,13 @@ def test_files_with_weights_by_the_packages(tmp_path):
 
 def test_a_model_in_many_files(tmp_path):
     folder = folder_of(tmp_path, PLAIN, checkpoints.stored(checkpoints.layout(PLAIN)), shards=5)
-    whole = rs.Model.from_config(PLAIN)
+    complete = rs.Model.from_config(PLAIN)
     places = (folder, folder / "model.safetensors.index.json", folder / "model-00003-of-00005.safetensors")
-    assert {rs.Model.from_safetensors(place).total_parameters for place in places} == {whole.total_parameters}
+    assert {rs.Model.from_safetensors(location).total_parameters for location in places} == {complete.total_parameters}
     (folder / "model.safetensors.index.json").unlink()  # the numbers of the files are enough
-    assert rs.Model.from_safetensors(folder).total_parameters == whole.total_parameters
+    assert rs.Model.from_safetensors(folder).total_parameters == complete.total_parameters
     (folder / "model-00004-of-00005.safetensors").unlink()
-    with pytest.raises(errors.PresetError, match=r"model-00004-of-00005\.safetensors are missing beside it"):
+    with pytest.raises(errors.PresetError, match=r"model-00004-of-00005\.safetensors are missing in its folder"):
         rs.Model.from_safetensors(folder)
 
 
@@ -189,11 +189,11 @@ def test_a_gguf_model_in_many_files(tmp_path):
     checkpoints.write_gguf(tmp_path / "big.gguf", PLAIN, split=10)
     files = sorted(tmp_path.glob("*.gguf"))
     assert len(files) > 2
-    whole = rs.Model.from_config(PLAIN)
-    assert {rs.Model.from_gguf(file).total_parameters for file in (files[0], files[-1])} == {whole.total_parameters}
+    complete = rs.Model.from_config(PLAIN)
+    assert {rs.Model.from_gguf(file).total_parameters for file in (files[0], files[-1])} == {complete.total_parameters}
     assert rs.Model.from_gguf(files[0]).name == "test"
     files[1].unlink()
-    with pytest.raises(errors.PresetError, match=f"is split, and {files[1].name} are missing beside it"):
+    with pytest.raises(errors.PresetError, match=f"is split, and {files[1].name} are missing in its folder"):
         rs.Model.from_gguf(files[0])
 
 
@@ -265,7 +265,7 @@ def test_unknown_architectures_are_read_as_far_as_tensors_agree(tmp_path, monkey
     with pytest.warns(errors.PartlyRead, match="model_type: brandnew is not known, read as a plain decoder"):
         model = rs.Model.from_gguf(path)
     assert model.total_parameters == rs.Model.from_config(PLAIN).total_parameters
-    assert "brandnew.extra_rank: not understood, the weights are those of the tensors" in model.assumptions
+    assert "brandnew.extra_rank: not understood, the weights follow from the tensors" in model.assumptions
 
 
 def test_what_is_no_language_model(tmp_path):

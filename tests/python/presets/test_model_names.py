@@ -1,4 +1,4 @@
-"""Names of models and chips: published ids, words of the field, search, paths, the local Hugging Face cache."""
+"""Names of models and chips: published ids, words, search, paths, local hub."""
 
 import json
 import os
@@ -19,7 +19,7 @@ COMMIT = "0123456789abcdef" * 2 + "01234567"
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty Hugging Face cache, and a function that puts a model there."""
+    """An empty local Hugging Face hub, and a function that puts a model there."""
     for name in ("HF_HOME", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -66,8 +66,8 @@ def test_one_spelling_is_canonical():
     table = rs.evaluate("pass_time", model=["deepseek-ai/deepseek-r1", "Qwen/Qwen3-8B"], **chips)
     assert table["model"].values.tolist() == ["DeepSeek-V3", "Qwen3-8B"]
     rows = pd.DataFrame({"model": ["deepseek-ai/DeepSeek-V3", "DeepSeek-V3"], "batch_size": [4, 4]})
-    found = rs.frame(rows, "pass_time", **{key: x for key, x in chips.items() if key != "batch_size"})
-    assert found["pass_time"][0] == found["pass_time"][1]
+    result = rs.frame(rows, "pass_time", **{key: x for key, x in chips.items() if key != "batch_size"})
+    assert result["pass_time"][0] == result["pass_time"][1]
     assert "deepseek-ai/DeepSeek-V3" in repr(rs.models["DeepSeek-V3"])
     assert pickle.loads(pickle.dumps(rs.models["DeepSeek-V3"])).published == rs.models["DeepSeek-V3"].published
 
@@ -176,17 +176,17 @@ def test_words_that_may_mean_several(section, words, message):
     ],
 )
 def test_search(section, text, first):
-    found = getattr(rs, section).search(text)
-    assert list(found.index[: len(first)]) == first
-    assert len(found) >= len(first)
-    assert first or len(found) == 0
-    assert {"names", "note"} <= set(found.columns)
+    result = getattr(rs, section).search(text)
+    assert list(result.index[: len(first)]) == first
+    assert len(result) >= len(first)
+    assert first or len(result) == 0
+    assert {"names", "note"} <= set(result.columns)
 
 
 def test_search_lists_main_numbers():
-    found = rs.hardware.search("h100")
-    assert found.loc["H100", "hbm_capacity"] == 80e9
-    assert found.attrs["units"]["hbm_bandwidth"] == "byte/s/chip"
+    result = rs.hardware.search("h100")
+    assert result.loc["H100", "hbm_capacity"] == 80e9
+    assert result.attrs["units"]["hbm_bandwidth"] == "byte/s/chip"
     assert rs.models.search("qwen3 8b").loc["Qwen3-8B", "names"] == "Qwen/Qwen3-8B"
     assert list(rs.engines.search("").index) == list(rs.engines)
     with pytest.raises(errors.InputTypeError, match="search: expected a text, got 5"):
@@ -206,8 +206,8 @@ def test_keys_complete_in_notebooks():
 
 def test_a_path_is_a_model_everywhere(plain):
     expected = rs.value("kv_bytes_per_token", model=rs.Model.from_config(PLAIN))
-    for place in (plain, str(plain), plain / "config.json"):
-        assert rs.value("kv_bytes_per_token", model=place) == expected
+    for location in (plain, str(plain), plain / "config.json"):
+        assert rs.value("kv_bytes_per_token", model=location) == expected
     table = rs.evaluate("kv_bytes_per_token", model=["Qwen3-8B", plain])
     assert table["model"].values.tolist() == ["Qwen3-8B", "Plain-0.3M"]
     rows = pd.DataFrame({"model": [str(plain), "Qwen/Qwen3-8B"]})
@@ -223,8 +223,8 @@ def test_files_of_checkpoints_are_models(tmp_path, plain):
     checkpoints.write_gguf(tmp_path / "own.gguf", PLAIN, name="Own")
     checkpoints.write_safetensors(plain / "model.safetensors", checkpoints.stored(checkpoints.layout(PLAIN)))
     total = rs.Model.from_config(PLAIN).total_parameters
-    for place in (tmp_path / "own.gguf", plain / "model.safetensors"):
-        assert rs.value("total_parameters", model=place) == total
+    for location in (tmp_path / "own.gguf", plain / "model.safetensors"):
+        assert rs.value("total_parameters", model=location) == total
     only = tmp_path / "only"
     only.mkdir()
     with pytest.raises(errors.PresetError, match=r"only' has no config\.json and no GGUF file"):
@@ -275,7 +275,7 @@ def test_commits_in_the_local_cache(cache):
     cache("acme/One", commit="b" * 40, main=False)
     assert rs.value("layers", model="acme/One") == 4
     cache("acme/One", commit="c" * 40, main=False)
-    with pytest.raises(errors.PresetError, match="'acme/One' has 2 commits in the cache and none as main"):
+    with pytest.raises(errors.PresetError, match="'acme/One' has 2 commits in the local hub and none as main"):
         rs.value("layers", model="acme/One")
     folder = cache("acme/Two", {**PLAIN, "num_hidden_layers": 7}, commit="d" * 40)
     (folder.parents[1] / "refs" / "main").write_text("../../../../etc")
@@ -299,7 +299,7 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
         (
             "acme/None",
             errors.UnknownName,
-            r"unknown model preset 'acme/None'.*; no file has this name, and the Hugging",
+            r"unknown model preset 'acme/None'.*; no file has this name, nor is it in the local",
         ),
         ("acme/../../None", errors.UnknownName, r"unknown model preset"),
         ("Nonesuch", errors.UnknownName, r"unknown model preset 'Nonesuch'"),
@@ -321,6 +321,6 @@ def test_relative_paths_are_those_of_the_working_folder(plain, monkeypatch):
     monkeypatch.chdir(plain.parent)
     assert rs.value("layers", model="Plain-0.3M") == rs.value("layers", model=f".{os.sep}Plain-0.3M") == 4
     with pytest.raises(
-        errors.PresetError, match="cannot read 'acme/None': there is no such file, and the Hugging Face"
+        errors.PresetError, match="cannot read 'acme/None': there is no such file, nor is it in the local"
     ):
         rs.Model.from_config("acme/None")

@@ -1,6 +1,6 @@
-"""Checkpoints without weights: tensors of published models by name and shape, in files that have only a header.
+"""Checkpoints without weights: tensors of published models in header-only files.
 
-Names and shapes are those of the classes of transformers, written here from their code and not from the reader.
+Names and shapes are as in the classes of transformers, written here from their code and not from the reader.
 """
 
 import json
@@ -43,7 +43,7 @@ def _attention(c, kind, d):
     if "kv_lora_rank" in c:
         q, kv, rope = c["q_lora_rank"], c["kv_lora_rank"], c["qk_rope_head_dim"]
         nope, v = c["qk_nope_head_dim"], c["v_head_dim"]
-        found = {
+        result = {
             "q_a_proj.weight": (q, d),
             "q_a_layernorm.weight": (q,),
             "q_b_proj.weight": (heads * (nope + rope), q),
@@ -52,17 +52,17 @@ def _attention(c, kind, d):
             "kv_b_proj.weight": (heads * (nope + v), kv),
             "o_proj.weight": (d, heads * v),
         }
-        return {f"self_attn.{name}": shape for name, shape in found.items()}
+        return {f"self_attn.{name}": shape for name, shape in result.items()}
     size, keys = c.get("head_dim") or d // heads, c.get("num_key_value_heads", heads)
     widths = {"q_proj": heads * size, "k_proj": keys * size, "v_proj": keys * size}
-    found = {f"{name}.weight": (width, d) for name, width in widths.items()} | {"o_proj.weight": (d, heads * size)}
+    result = {f"{name}.weight": (width, d) for name, width in widths.items()} | {"o_proj.weight": (d, heads * size)}
     if kind == "qwen2" or c["attention_bias"] or kind == "gpt_oss":
-        found |= {f"{name}.bias": (width,) for name, width in widths.items()}
+        result |= {f"{name}.bias": (width,) for name, width in widths.items()}
     if kind == "gpt_oss":
-        found |= {"o_proj.bias": (d,), "sinks": (heads,)}
+        result |= {"o_proj.bias": (d,), "sinks": (heads,)}
     if kind.startswith(("qwen3", "gemma3")):
-        found |= {"q_norm.weight": (size,), "k_norm.weight": (size,)}
-    return {f"self_attn.{name}": shape for name, shape in found.items()}
+        result |= {"q_norm.weight": (size,), "k_norm.weight": (size,)}
+    return {f"self_attn.{name}": shape for name, shape in result.items()}
 
 
 def _feed_forward(c, kind, d, i):
@@ -80,16 +80,16 @@ def _feed_forward(c, kind, d, i):
             "mlp.experts.down_proj_bias": (experts, d),
         }
     if kind == "mixtral":
-        found = {f"w{k}.weight": (d, width) if k == 2 else (width, d) for k in (1, 2, 3)}
-        each = {f"block_sparse_moe.experts.{e}.{name}": shape for e in range(experts) for name, shape in found.items()}
+        result = {f"w{k}.weight": (d, width) if k == 2 else (width, d) for k in (1, 2, 3)}
+        each = {f"block_sparse_moe.experts.{e}.{name}": shape for e in range(experts) for name, shape in result.items()}
         return {"block_sparse_moe.gate.weight": (experts, d), **each}
     each = {f"mlp.experts.{e}.{name}": shape for e in range(experts) for name, shape in _gated(d, width).items()}
-    found = {"mlp.gate.weight": (experts, d), **each}
+    result = {"mlp.gate.weight": (experts, d), **each}
     if shared := c.get("n_shared_experts", 0):
-        found |= {f"mlp.shared_experts.{name}": shape for name, shape in _gated(d, shared * width).items()}
+        result |= {f"mlp.shared_experts.{name}": shape for name, shape in _gated(d, shared * width).items()}
     if kind == "deepseek_v3":
-        found["mlp.gate.e_score_correction_bias"] = (experts,)
-    return found
+        result["mlp.gate.e_score_correction_bias"] = (experts,)
+    return result
 
 
 def _gated(d, width):
@@ -100,33 +100,33 @@ def _gated(d, width):
 
 
 def stored(tensors, form="bf16"):
-    """Tensors as a checkpoint in a format holds them: dtype and shape by name, scales included."""
-    found = {}
+    """Tensors of a checkpoint in a format: dtype and shape by name."""
+    result = {}
     for name, shape in tensors.items():
         inner = re.search(r"(self_attn|mlp)\.", name) and name.endswith("_proj.weight")
         if "e_score" in name:
-            found[name] = ("F32", shape)
+            result[name] = ("F32", shape)
         elif form == "fp8" and inner:
-            found[name] = ("F8_E4M3", shape)
-            found[f"{name}_scale_inv"] = ("F32", tuple(math.ceil(side / 128) for side in shape))
+            result[name] = ("F8_E4M3", shape)
+            result[f"{name}_scale_inv"] = ("F32", tuple(math.ceil(side / 128) for side in shape))
         elif form == "mxfp4" and re.search(r"experts\.(gate_up|down)_proj$", name):
             experts, into, out = shape
-            found[f"{name}_blocks"] = ("U8", (experts, out, into // 32, 16))
-            found[f"{name}_scales"] = ("U8", (experts, out, into // 32))
+            result[f"{name}_blocks"] = ("U8", (experts, out, into // 32, 16))
+            result[f"{name}_scales"] = ("U8", (experts, out, into // 32))
         elif form == "nvfp4" and inner and "experts." in name:
-            found[name] = ("U8", (shape[0], shape[1] // 2))
-            found[f"{name}_scale"] = ("F8_E4M3", (shape[0], shape[1] // 16))
-            found[f"{name}_scale_2"] = ("F32", ())
-            found[name.replace("weight", "input_scale")] = ("F32", ())
+            result[name] = ("U8", (shape[0], shape[1] // 2))
+            result[f"{name}_scale"] = ("F8_E4M3", (shape[0], shape[1] // 16))
+            result[f"{name}_scale_2"] = ("F32", ())
+            result[name.replace("weight", "input_scale")] = ("F32", ())
         elif form == "gptq" and inner:
             stem, (out, into) = name.removesuffix("weight"), shape
-            found[f"{stem}qweight"] = ("I32", (into // 8, out))
-            found[f"{stem}qzeros"] = ("I32", (into // 128, out // 8))
-            found[f"{stem}scales"] = ("F16", (into // 128, out))
-            found[f"{stem}g_idx"] = ("I32", (into,))
+            result[f"{stem}qweight"] = ("I32", (into // 8, out))
+            result[f"{stem}qzeros"] = ("I32", (into // 128, out // 8))
+            result[f"{stem}scales"] = ("F16", (into // 128, out))
+            result[f"{stem}g_idx"] = ("I32", (into,))
         else:
-            found[name] = ("BF16", shape)
-    return found
+            result[name] = ("BF16", shape)
+    return result
 
 
 def bytes_of(dtype, shape):
@@ -175,12 +175,12 @@ ARCH = {
 
 
 def ggml_tensors(config):
-    """Tensors of a model in the names of llama.cpp, as its converter makes them: shapes by name."""
+    """Tensors of a model in the names of llama.cpp: shapes by name."""
     kind = config["model_type"]
     arch = next(a for a, name in gguf.MODEL_ARCH_NAMES.items() if name == ARCH.get(kind, kind))
     total = config["num_hidden_layers"] + config.get("num_nextn_predict_layers", 0) * (kind == "deepseek_v3")
     names = gguf.get_tensor_name_map(arch, total)
-    found = {}
+    result = {}
     for name, shape in layout(config).items():
         block = re.match(r"model\.layers\.(\d+)\.", name)
         if block and int(block[1]) >= config["num_hidden_layers"]:
@@ -190,17 +190,17 @@ def ggml_tensors(config):
             mapped = names.get_name(re.sub(r"experts\.\d+\.", "experts.", stem))
             assert mapped, part
             mapped += ending or ".weight"
-            if mapped in found:  # experts are stacked
-                found[mapped] = (found[mapped][0] + 1, *sides)
+            if mapped in result:  # experts are stacked
+                result[mapped] = (result[mapped][0] + 1, *sides)
             else:
-                found[mapped] = (1, *sides) if re.search(r"experts\.\d+\.", part) else sides
+                result[mapped] = (1, *sides) if re.search(r"experts\.\d+\.", part) else sides
     if kind in ("llama", "gpt_oss"):
-        found["rope_freqs.weight"] = (config.get("head_dim") or 128,)
-    return found
+        result["rope_freqs.weight"] = (config.get("head_dim") or 128,)
+    return result
 
 
 def _converted(name, shape, config):
-    """What the converter writes for a tensor: its name up to numbers of experts, and shape."""
+    """Converted tensors: names up to the numbers of experts, and shapes."""
     if "mlp.gate.e_score_correction_bias" in name:
         return [(name.replace("e_score_correction_bias", "e_score_correction.bias"), shape)]
     if "kv_b_proj" in name:
@@ -225,7 +225,7 @@ def _converted(name, shape, config):
 
 
 def quantized(tensors, kind):
-    """Kind of each tensor of a mixture: vectors and routers in 32 bits, tables in Q6_K, the rest as asked for."""
+    """Kind of each tensor of a mixture: small ones in 32 bits, tables in Q6_K."""
     types = gguf.GGMLQuantizationType
     small = {name for name, shape in tensors.items() if len(shape) < 2 or "ffn_gate_inp" in name or "bias" in name}
     return {
@@ -269,9 +269,9 @@ def write_gguf(path, config, kind="BF16", *, tokens=0, name="test", split=0, **e
     writer.write_header_to_file(path)
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
-    for out, held in zip(writer.fout, writer.tensors, strict=True):
+    for out, stored_size in zip(writer.fout, writer.tensors, strict=True):
         start = out.tell() + -out.tell() % 32
-        out.truncate(start + sum(sizes[t] + -sizes[t] % 32 for t in held))
+        out.truncate(start + sum(sizes[t] + -sizes[t] % 32 for t in stored_size))
     writer.close()
     return kinds, sizes
 

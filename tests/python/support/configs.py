@@ -29,5 +29,5 @@ PLAIN = {
 def read(base=PLAIN, /, **keys):
     """Model of a config with some keys changed; ``...`` takes one away."""
     config = {**copy.deepcopy(base), **keys}
-    kept = {key: value for key, value in config.items() if value is not ...}
-    return rs.Model.from_config(kept, name="test", strict=False)
+    selected = {key: value for key, value in config.items() if value is not ...}
+    return rs.Model.from_config(selected, name="test", strict=False)

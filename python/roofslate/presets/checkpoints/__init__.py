@@ -1,1 +1,1 @@
-"""Headers of checkpoint files: which tensors they hold, read within limits, no weight loaded."""
+"""Headers of checkpoint files: lists of tensors, read within limits."""

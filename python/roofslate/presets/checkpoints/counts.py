@@ -1,4 +1,4 @@
-"""Weights and bytes of a checkpoint by part, counted from its tensors and compared with its config."""
+"""Weights and bytes of a checkpoint by part, compared with its config."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class _Counts:
 
 
 def counted(shape: Shape, header: Header, *, strict: bool | None) -> Shape:
-    """Replace the weights that a config describes by those of the file.
+    """Replace the weights that a config describes by the file's.
 
     Parameters
     ----------
     shape : Shape
-        What the config describes.
+        The described model.
     header : Header
     strict : bool or None
         As in `Model.from_safetensors`.
@@ -71,7 +71,7 @@ def counted(shape: Shape, header: Header, *, strict: bool | None) -> Shape:
     Returns
     -------
     Shape
-        With weights and bits by part as stored. A difference of up to 1% is a doubt.
+        With weights and bits by part as stored. A difference of up to 1% is a warning.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _count(shape: Shape, tensors: tuple[Tensor, ...], *, gguf: bool) -> _Counts:
 
 @dataclass(frozen=True)
 class _Form:
-    """Names that differ only in numbers: their part, and whether they are scales, packed, or predict further tokens."""
+    """Names that differ only in numbers, with their part and role."""
 
     part: str
     scale: bool
@@ -144,9 +144,9 @@ def _plain(name: str) -> str:
 def _forms(tensors: tuple[Tensor, ...], *, gguf: bool) -> dict[str, _Form]:
     names = {_plain(tensor.name) for tensor in tensors}
     part_of = llama_cpp_part if gguf else hugging_face_part
-    matrices = {name: found["base"] for name in names if (found := _MATRIX.fullmatch(name))}
+    matrices = {name: result["base"] for name in names if (result := _MATRIX.fullmatch(name))}
     bases = {*matrices.values()}
-    scales = {name: found["base"] for name in names if (found := _SCALES.fullmatch(name)) and found["base"] in bases}
+    scales = {name: result["base"] for name in names if (result := _SCALES.fullmatch(name)) and result["base"] in bases}
     scaled = {*scales.values()}
     return {
         name: _Form(
@@ -179,7 +179,7 @@ def _difference(shape: Shape, weights: Counter[str], total: int, described: int,
 
 
 def _scaled(shape: Shape, routed: int) -> tuple[Layer, ...]:
-    """Layers with as many weights of routed experts as the file has."""
+    """Layers with the file's number of routed-expert weights."""
     described = shape.parts.get("routed_experts", 0)
     if routed == described or not described:
         return shape.layers
@@ -195,8 +195,8 @@ def _formats(shape: Shape, counts: _Counts, header: Header) -> Formats:
     """Bits of each part as stored, and the nearest names."""
     bits = {part: counts.size[part] * 8 / n for part, n in counts.weights.items() if n}
     routed = "routed_experts" if counts.weights["routed_experts"] else ""
-    others = [part for part in ("attention", "dense_ffn", "shared_experts", "state_mixer") if counts.weights[part]]
-    main = max(others, key=lambda part: counts.weights[part], default="input_table")
+    other_names = [part for part in ("attention", "dense_ffn", "shared_experts", "state_mixer") if counts.weights[part]]
+    main = max(other_names, key=lambda part: counts.weights[part], default="input_table")
     names = _names(header)
     dense = _word(shape.formats.dense, bits.get(main, 16.0), counts.kinds.get(main, Counter()), names)
     weight = _word(shape.formats.weight, bits[routed], counts.kinds[routed], names) if routed else dense
@@ -211,7 +211,7 @@ def _names(header: Header) -> str:
 
 
 def _word(said: str, bits: float, kinds: Mapping[str, int], mixture: str) -> str:
-    """The number format of a part: what was said if its bits fit, otherwise that of most bytes, or the nearest."""
+    """Choose the number format of a part: the config's if its bits fit, or the nearest."""
     kind = max(kinds, key=lambda kind: kinds[kind], default="BF16")
     if kind in _FLOATS:
         return "bf16"

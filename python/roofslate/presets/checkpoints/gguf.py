@@ -86,7 +86,7 @@ _SPLIT = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf")
 
 
 def read_gguf(path: Path) -> Header:
-    """Read the header of a GGUF file; of one that is split, those of all its files.
+    """Read the header of a GGUF file, or the headers of a split one.
 
     Parameters
     ----------
@@ -117,11 +117,11 @@ def read_gguf(path: Path) -> Header:
     missing = [file.name for file in files if not file.exists()]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        raise PresetError(f"{path}: its model is split, and {', '.join(missing[:3])}{more} are missing beside it")
+        raise PresetError(f"{path}: its model is split, and {', '.join(missing[:3])}{more} are missing in its folder")
     metadata, tensors = {}, []
     for file in files:
-        found, listed = _read_one(file)
-        metadata = metadata or found
+        result, listed = _read_one(file)
+        metadata = metadata or result
         tensors += listed
         if len(tensors) > MOST_TENSORS:
             raise PresetError(f"{path}: more than {MOST_TENSORS:,} tensors")
@@ -133,8 +133,8 @@ def read_gguf(path: Path) -> Header:
 
 
 def _whole(metadata: dict[str, Any], key: str, default: int) -> int:
-    found = metadata.get(key, default)
-    return found if isinstance(found, int) else default
+    result = metadata.get(key, default)
+    return result if isinstance(result, int) else default
 
 
 def _read_one(path: Path) -> tuple[dict[str, Any], list[Tensor]]:
@@ -152,7 +152,7 @@ def _read_one(path: Path) -> tuple[dict[str, Any], list[Tensor]]:
 
 
 class _Reader:
-    """Reads one value of a file after the other, never further than the file and the limits go."""
+    """Reader of one value after the other, within the file and the limits."""
 
     def __init__(self, file: IO[bytes], path: Path, size: int) -> None:
         self.file, self.path, self.size = file, path, size
@@ -188,9 +188,9 @@ class _Reader:
         end = self.at + count
         if end > len(self.data):
             self.fill(end)
-        found = bytes(self.data[self.at : end])
+        result = bytes(self.data[self.at : end])
         self.at = end
-        return found
+        return result
 
     def fill(self, end: int) -> None:
         """Have the file in memory up to there, and some more."""
@@ -198,8 +198,8 @@ class _Reader:
             raise PresetError(f"{self.path}: ends within its header, at byte {self.size:,}: it is incomplete")
         if end > _LONGEST_HEADER:
             raise PresetError(f"{self.path}: its header is longer than {_LONGEST_HEADER >> 20} MiB")
-        wanted = max(end - len(self.data), min(len(self.data) or 2**16, 2**24))
-        self.data += self.file.read(wanted)
+        requested = max(end - len(self.data), min(len(self.data) or 2**16, 2**24))
+        self.data += self.file.read(requested)
         if len(self.data) < end:
             raise PresetError(f"{self.path}: ends within its header, at byte {len(self.data):,}: it is incomplete")
 
@@ -216,7 +216,7 @@ class _Reader:
         return self.take(length).decode("utf-8", "replace")
 
     def value(self, kind: int, key: str, depth: int = 0) -> Any:
-        """The next value; of a long list only its length, as ``range``."""
+        """The next value, of a long list only its length, as ``range``."""
         if kind in _NUMBERS:
             return self.number(_NUMBERS[kind])
         if kind == _TEXT:

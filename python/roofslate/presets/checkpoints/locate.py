@@ -1,7 +1,7 @@
-"""Places of a model on this machine: paths, and ids in the local cache of Hugging Face. Nothing is downloaded.
+"""Local places of a model: paths, and ids in the local Hugging Face hub.
 
-Layout of the cache and its environment variables: huggingface_hub documentation, "Understand caching" and "Environment
-variables" (checked in source, 2026-11).
+Nothing is downloaded. Layout of the hub folder and its environment variables: huggingface_hub documentation,
+"Understand caching" and "Environment variables" (checked in source, 2026-11).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _ENDINGS = (".gguf", ".safetensors", ".json")
 
 
 def cache_folder() -> Path:
-    """Return the folder of the Hugging Face cache, as ``huggingface_hub`` finds it.
+    """Return the folder of the local Hugging Face hub, as ``huggingface_hub`` finds it.
 
     Returns
     -------
     Path
-        ``HF_HUB_CACHE``, otherwise ``hub`` in ``HF_HOME``, otherwise in ``huggingface`` of the user's caches.
+        ``HF_HUB_CACHE``, otherwise ``hub`` in ``HF_HOME``, otherwise in ``huggingface`` of ``~/.cache``.
     """
     for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         if os.environ.get(name):
@@ -39,7 +39,7 @@ def cache_folder() -> Path:
 
 
 def cached_folder(name: str) -> Path | None:
-    """Find the snapshot of a model in the local cache.
+    """Find the snapshot of a model in the local hub.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def cached_folder(name: str) -> Path | None:
     Raises
     ------
     PresetError
-        For a cache that has several commits of the model, none of them as main.
+        For a hub folder that has several commits of the model, none of them as main.
     """
     if not _ID.fullmatch(name):
         return None
@@ -63,15 +63,15 @@ def cached_folder(name: str) -> Path | None:
         folder = _main(root)
         if folder is not None:
             return folder
-        found = sorted(path for path in (root / "snapshots").iterdir() if path.is_dir())
+        result = sorted(path for path in (root / "snapshots").iterdir() if path.is_dir())
     except OSError:
         return None
-    if len(found) > 1:
-        listed = ", ".join(str(path) for path in found[:3])
+    if len(result) > 1:
+        listed = ", ".join(str(path) for path in result[:3])
         raise PresetError(
-            f"{name!r} has {len(found)} commits in the cache and none as main: give the path of one, {listed}"
+            f"{name!r} has {len(result)} commits in the local hub and none as main: give the path of one, {listed}"
         )
-    return found[0] if found else None
+    return result[0] if result else None
 
 
 def _main(root: Path) -> Path | None:
@@ -85,7 +85,7 @@ def _main(root: Path) -> Path | None:
 
 
 def source_of(config: Any) -> tuple[Any, str]:
-    """Find a config.json: a path stays as it is, an id is looked up in the local cache.
+    """Find a config.json: a path stays as it is, an id is looked up in the local hub.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def source_of(config: Any) -> tuple[Any, str]:
     Returns
     -------
     object
-        What is read.
+        The source.
     str
-        Name of the model where its path tells it: the id under which the cache holds it.
+        Name of the model if its path has it: the id under which the hub holds it.
 
     Raises
     ------
     PresetError
-        For an id that is neither a path nor in the cache.
+        For an id that is neither a path nor in the hub.
     """
     if not isinstance(config, (str, os.PathLike)):
         return config, ""
@@ -114,19 +114,18 @@ def source_of(config: Any) -> tuple[Any, str]:
     if folder is not None:
         return folder, word
     if "/" in word and _ID.fullmatch(word) and not looks_like_path(word):
-        raise PresetError(
-            f"cannot read {shown(word)}: there is no such file, and the Hugging Face cache {cache_folder()} lacks it"
-        )
+        where = f"nor is it in the local Hugging Face hub {cache_folder()}"
+        raise PresetError(f"cannot read {shown(word)}: there is no such file, {where}")
     return config, ""
 
 
 def checkpoint_at(given: str | os.PathLike[str]) -> Path:
-    """Find a checkpoint: a path, or the folder of an id in the local cache.
+    """Find a checkpoint: a path, or the folder of an id in the local hub.
 
     Raises
     ------
     InputTypeError
-        For what is no path.
+        For another type.
     PresetError
         For a path where nothing is.
     """
@@ -134,21 +133,21 @@ def checkpoint_at(given: str | os.PathLike[str]) -> Path:
         raise InputTypeError(f"expected the path of a checkpoint, got {shown(given)}")
     path = existing(given) or cached_folder(os.fspath(given))
     if path is None:
-        where = f"and the Hugging Face cache {cache_folder()} does not have it"
+        where = f"nor is it in the local Hugging Face hub {cache_folder()}"
         raise PresetError(f"cannot read {shown(os.fspath(given))}: there is no such file, {where}")
     return path
 
 
 def _id_of(folder: Path) -> str:
-    """The id under which the cache holds a snapshot; empty for any other folder."""
+    """The id under which the hub holds a snapshot, or empty for any other folder."""
     folder = folder.absolute()
     name = folder.parent.parent.name
-    held = folder.parent.name == "snapshots" and name.startswith("models--")
-    return name.removeprefix("models--").replace("--", "/") if held else ""
+    stored_size = folder.parent.name == "snapshots" and name.startswith("models--")
+    return name.removeprefix("models--").replace("--", "/") if stored_size else ""
 
 
 def looks_like_path(word: str) -> bool:
-    """Whether a word can only be meant as a path."""
+    """Check if a word can only be meant as a path."""
     return word.startswith((".", "/", "~")) or word.casefold().endswith(_ENDINGS) or "\\" in word
 
 
@@ -173,7 +172,7 @@ def existing(given: str | os.PathLike[str]) -> Path | None:
 
 
 def kind_of(path: Path) -> tuple[str, Path]:
-    """Tell how a model is read from a path.
+    """Find the reader of a path.
 
     Parameters
     ----------
@@ -185,18 +184,18 @@ def kind_of(path: Path) -> tuple[str, Path]:
     str
         ``"config"``, ``"gguf"`` or ``"safetensors"``.
     Path
-        What is read: of a folder with a GGUF file, that file.
+        The file; of a folder with a GGUF file, that file.
 
     Raises
     ------
     PresetError
-        For a path that is none of these, naming what a folder has.
+        For a path that is none of these, naming its files.
     """
     if path.is_dir():
         if (path / "config.json").exists():
             return "config", path
-        found = sorted(path.glob("*.gguf"))
-        models = [file for file in found if not re.search(r"-(?!00001)\d{5}-of-\d{5}\.gguf$", file.name)]
+        result = sorted(path.glob("*.gguf"))
+        models = [file for file in result if not re.search(r"-(?!00001)\d{5}-of-\d{5}\.gguf$", file.name)]
         models = [file for file in models if "mmproj" not in file.name.casefold()]
         if len(models) == 1:
             return "gguf", models[0]

@@ -174,7 +174,7 @@ def config_of(header: Header) -> tuple[dict[str, Any], list[str]]:
     Returns
     -------
     dict
-        Keys of a config.json. What GGUF leaves open, such as biases and tied tables, is taken from the tensors.
+        Keys of a config.json. Missing keys, such as biases and tied tables, is taken from the tensors.
     list of str
         Keys of the file that were not understood.
 
@@ -196,10 +196,10 @@ def config_of(header: Header) -> tuple[dict[str, Any], list[str]]:
     if table is None or len(table.shape) != 2:
         raise PresetError(f"{path}: has no table token_embd.weight of two dimensions; it is no whole language model")
     family = ARCHITECTURES.get(word, word)
-    if word == "llama" and "expert_count" in keys.found:
+    if word == "llama" and "expert_count" in keys.result:
         family = "mixtral"
     config: dict[str, Any] = {"model_type": family, "torch_dtype": "bfloat16", "vocab_size": table.shape[1]}
-    config |= {name: keys.take(key) for key, name in _PLAIN.items() if key in keys.found}
+    config |= {name: keys.take(key) for key, name in _PLAIN.items() if key in keys.result}
     predicted = config.get("num_nextn_predict_layers", 0)
     blocks = keys.take("block_count")
     if not isinstance(blocks, int) or not isinstance(predicted, int) or blocks <= predicted:
@@ -211,26 +211,26 @@ def config_of(header: Header) -> tuple[dict[str, Any], list[str]]:
         _latent(config, keys)
     else:
         _value_width(config, keys)
-    if keys.found.get("expert_count"):
+    if keys.result.get("expert_count"):
         _experts(config, keys, tensors)
-    if "ssm.state_size" in keys.found:
+    if "ssm.state_size" in keys.result:
         _states(config, family, keys)
     _per_layer(config, family)
-    return config, [f"{word}.{key}" for key in keys.left()]
+    return config, [f"{word}.{key}" for key in keys.remaining()]
 
 
 class _Keys:
-    """Keys of an architecture, with a record of what was taken."""
+    """Keys of an architecture, with a record of use."""
 
-    def __init__(self, found: Mapping[str, Any]) -> None:
-        self.found, self._taken = found, set[str]()
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        self.result, self._taken = result, set[str]()
 
     def take(self, key: str) -> Any:
         self._taken.add(key)
-        return self.found.get(key)
+        return self.result.get(key)
 
-    def left(self) -> list[str]:
-        return [key for key in self.found if key not in self._taken and not _HARMLESS.fullmatch(key)]
+    def remaining(self) -> list[str]:
+        return [key for key in self.result if key not in self._taken and not _HARMLESS.fullmatch(key)]
 
 
 def _flags(family: str, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _flags(family: str, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def _windows(config: dict[str, Any], family: str, keys: _Keys) -> None:
-    """Layers with a window, where the file lists them; without a list those of the family."""
+    """Layers with a window, where the file lists them, otherwise as in its family."""
     pattern = keys.take("attention.sliding_window_pattern")
     if isinstance(pattern, list):
         config["layer_types"] = ["sliding_attention" if word else "full_attention" for word in pattern]
@@ -255,7 +255,7 @@ def _windows(config: dict[str, Any], family: str, keys: _Keys) -> None:
 
 
 def _latent(config: dict[str, Any], keys: _Keys) -> None:
-    """Widths of latent attention, of files that absorb its second projection and of older ones."""
+    """Widths of latent attention, in files of today and in older ones."""
     rotary = keys.take("rope.dimension_count")
     width = keys.take("attention.key_length_mla") or config.pop("head_dim", None)
     config.pop("head_dim", None)
@@ -273,8 +273,8 @@ def _value_width(config: dict[str, Any], keys: _Keys) -> None:
 
 
 def _experts(config: dict[str, Any], keys: _Keys, tensors: Mapping[str, Tensor]) -> None:
-    """Experts; widths that the metadata leave out are those of the tensors."""
-    config |= {name: keys.take(key) for key, name in _EXPERTS.items() if key in keys.found}
+    """Experts. Widths that the metadata leave out follow from the tensors."""
+    config |= {name: keys.take(key) for key, name in _EXPERTS.items() if key in keys.result}
     wide = next((t for name, t in tensors.items() if name.endswith("ffn_down_exps.weight")), None)
     if wide is not None:
         config.setdefault("moe_intermediate_size", wide.shape[0])
@@ -306,7 +306,7 @@ def _states(config: dict[str, Any], family: str, keys: _Keys) -> None:
 
 
 def _per_layer(config: dict[str, Any], family: str) -> None:
-    """Lists of one number a layer: what a layer lacks has none."""
+    """Read lists of one number a layer. 0 is for missing parts."""
     listed = config.get("num_key_value_heads")
     widths = config.get("intermediate_size")
     if isinstance(listed, list) and 0 in listed:

@@ -61,19 +61,19 @@ def _part(name: str, patterns: tuple[tuple[str, str], ...]) -> str:
 
 
 def block_of(name: str) -> int | None:
-    """Place of the layer that a tensor belongs to; None for a tensor outside of the layers.
+    """Place of the layer that a tensor belongs to, or None for a tensor outside of the layers.
 
     Examples
     --------
     >>> block_of("model.layers.61.mlp.gate.weight"), block_of("blk.3.attn_q.weight"), block_of("lm_head.weight")
     (61, 3, None)
     """
-    found = _BLOCK.search(name)
-    return int(found[1]) if found else None
+    result = _BLOCK.search(name)
+    return int(result[1]) if result else None
 
 
 def hugging_face_part(name: str) -> str:
-    """Part of a tensor of a safetensors file; empty for one that is no weight.
+    """Part of a tensor of a safetensors file, or empty for one that is no weight.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def hugging_face_part(name: str) -> str:
 
 
 def llama_cpp_part(name: str) -> str:
-    """Part of a tensor of a GGUF file; empty for one that is no weight.
+    """Part of a tensor of a GGUF file, or empty for one that is no weight.
 
     Examples
     --------

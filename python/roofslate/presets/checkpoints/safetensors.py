@@ -1,4 +1,4 @@
-"""Headers of safetensors files, alone or the many of one model, read within limits.
+"""Headers of safetensors files, one or many per model, read within limits.
 
 Layout: huggingface/safetensors, README.md, format (checked in source, 2026-11).
 """
@@ -88,8 +88,8 @@ def read_safetensors(path: Path) -> Header:
     of_name: dict[str, str] = {}
     read = 0
     for file in files:
-        found, listed, length = _read_one(file)
-        metadata = {**found, **metadata}
+        result, listed, length = _read_one(file)
+        metadata = {**result, **metadata}
         tensors += listed
         read += length
         if len(tensors) > MOST_TENSORS or read > _LONGEST_OF_ALL:
@@ -112,13 +112,13 @@ def _files(path: Path) -> tuple[list[Path], dict[str, str] | None]:
     if path.is_dir():
         if (path / INDEX).exists():
             return _indexed(path / INDEX)
-        found = sorted(path.glob("*.safetensors"))
-        if not found:
+        result = sorted(path.glob("*.safetensors"))
+        if not result:
             raise PresetError(f"{shown(str(path))} has no .safetensors file")
-        path = next((file for file in found if file.name == "model.safetensors"), found[0])
-        if len(found) > 1 and not _SHARD.fullmatch(path.name) and path.name != "model.safetensors":
-            listed = ", ".join(file.name for file in found[:3])
-            raise PresetError(f"{shown(str(path.parent))} has {len(found):,} models: name one of {listed}")
+        path = next((file for file in result if file.name == "model.safetensors"), result[0])
+        if len(result) > 1 and not _SHARD.fullmatch(path.name) and path.name != "model.safetensors":
+            listed = ", ".join(file.name for file in result[:3])
+            raise PresetError(f"{shown(str(path.parent))} has {len(result):,} models: name one of {listed}")
     if path.name.endswith(".json"):
         return _indexed(path)
     shard = _SHARD.fullmatch(path.name)
@@ -133,12 +133,12 @@ def _files(path: Path) -> tuple[list[Path], dict[str, str] | None]:
 
 
 def _present(path: Path, names: list[str]) -> list[Path]:
-    """Files of these names beside a path, or an error that names those that are missing."""
+    """Files of these names in a path's folder, or an error that names those that are missing."""
     files = [path.with_name(name) for name in names]
     missing = [file.name for file in files if not file.exists()]
     if missing:
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
-        raise PresetError(f"{path}: {', '.join(missing[:3])}{more} are missing beside it: the model is incomplete")
+        raise PresetError(f"{path}: {', '.join(missing[:3])}{more} are missing in its folder: the model is incomplete")
     return files
 
 
@@ -153,10 +153,15 @@ def _indexed(path: Path) -> tuple[list[Path], dict[str, str]]:
     where = content.get("weight_map")
     if not isinstance(where, dict) or not where:
         raise PresetError(f"{path}: expected an object 'weight_map' of the file of each tensor, got {shown(where)}")
-    for name, held in where.items():
-        if not isinstance(held, str) or Path(held).name != held or not held.endswith(".safetensors") or "\0" in held:
+    for name, stored_size in where.items():
+        if (
+            not isinstance(stored_size, str)
+            or Path(stored_size).name != stored_size
+            or not stored_size.endswith(".safetensors")
+            or "\0" in stored_size
+        ):
             raise PresetError(
-                f"{path}: {shown(name)} should be in a .safetensors file beside the index, got {shown(held)}"
+                f"{path}: {shown(name)} should be in a .safetensors file of its folder, got {shown(stored_size)}"
             )
     names = sorted(set(where.values()))
     if len(names) > _MOST_FILES:
@@ -164,15 +169,15 @@ def _indexed(path: Path) -> tuple[list[Path], dict[str, str]]:
     return _present(path, names), where
 
 
-def _compare(path: Path, expected: dict[str, str], found: dict[str, str]) -> None:
+def _compare(path: Path, expected: dict[str, str], result: dict[str, str]) -> None:
     """Refuse an index that does not fit its files."""
     for name, file in expected.items():
-        if found.get(name) != file:
-            place = f"it is in {found[name]}" if name in found else "no file has it"
-            raise PresetError(f"{path}: the index says that {shown(name)} is in {file}, {place}")
-    if len(found) > len(expected):
-        extra = next(name for name in found if name not in expected)
-        raise PresetError(f"{path}: {found[extra]} has the tensor {shown(extra)}, which the index does not have")
+        if result.get(name) != file:
+            location = f"it is in {result[name]}" if name in result else "no file has it"
+            raise PresetError(f"{path}: the index says that {shown(name)} is in {file}, {location}")
+    if len(result) > len(expected):
+        extra = next(name for name in result if name not in expected)
+        raise PresetError(f"{path}: {result[extra]} has the tensor {shown(extra)}, which the index does not have")
 
 
 def _text(path: Path, data: bytes) -> str:
@@ -205,11 +210,13 @@ def _read_one(path: Path) -> tuple[dict[str, Any], list[Tensor], int]:
     if not isinstance(metadata, dict):
         raise PresetError(f"{path}: __metadata__ should be an object, got {shown(metadata)}")
     tensors = [_tensor(path, name, entry) for name, entry in content.items()]
-    held = size - 8 - length
-    checked_layout(path, tensors, held)
+    stored_size = size - 8 - length
+    checked_layout(path, tensors, stored_size)
     stored = sum(tensor.size for tensor in tensors)
-    if stored != held:
-        raise PresetError(f"{path}: its tensors have {stored:,} bytes, the file holds {held:,} behind its header")
+    if stored != stored_size:
+        raise PresetError(
+            f"{path}: its tensors have {stored:,} bytes, the file holds {stored_size:,} behind its header"
+        )
     return metadata, tensors, length
 
 

@@ -93,24 +93,24 @@ def open_file(path: Path, kind: str) -> tuple[IO[bytes], int]:
 
 
 def elements_of(path: Path, name: str, shape: Iterable[int]) -> int:
-    """Elements of a tensor; more than any machine stores are refused."""
-    found = 1
+    """Elements of a tensor. More than any machine stores are refused."""
+    result = 1
     for side in shape:
-        found *= side
-        if found > _LARGEST:
+        result *= side
+        if result > _LARGEST:
             raise PresetError(f"{path}: the tensor {shown(name)} has more than {_LARGEST:,} elements")
-    return found
+    return result
 
 
-def checked_layout(path: Path, tensors: list[Tensor], held: int) -> None:
-    """Refuse tensors of one name, tensors that overlap, and tensors beyond the end of the file.
+def checked_layout(path: Path, tensors: list[Tensor], stored_size: int) -> None:
+    """Refuse tensors that repeat, overlap, or exceed the file.
 
     Parameters
     ----------
     path : Path
     tensors : list of Tensor
     held : int
-        Data that the file has: byte.
+        Size of the file's data: byte.
     """
     names: set[str] = set()
     for tensor in tensors:
@@ -122,8 +122,7 @@ def checked_layout(path: Path, tensors: list[Tensor], held: int) -> None:
         if tensor.start < end:
             raise PresetError(f"{path}: the tensors {shown(before)} and {shown(tensor.name)} overlap")
         end, before = max(end, tensor.start + tensor.size), tensor.name
-    if end > held:
+    if end > stored_size:
         raise PresetError(
-            f"{path}: its header describes {end:,} bytes of tensors, the file has {held:,}: it is incomplete, or no "
-            "checkpoint"
+            f"{path}: its header describes {end:,} bytes of tensors, the file has {stored_size:,}: it is incomplete"
         )

@@ -46,7 +46,7 @@ _INNER = ("text_config", "llm_config", "language_config")
 
 @dataclass(frozen=True)
 class Stored:
-    """Tensors of one kind in the files of a checkpoint: their number, weights, and size in bytes."""
+    """Tensors of one kind in a checkpoint: number, weights, size in bytes."""
 
     kind: str
     tensors: int
@@ -82,7 +82,7 @@ class Shape:
     assumptions : tuple of str
         What the file leaves open, and what was taken for it.
     stored : tuple of Stored
-        What the headers of its files hold, by kind of tensor; empty where only a config was read.
+        Tensors in the headers of its files, by kind. Empty if only a config was read.
     """
 
     name: str
