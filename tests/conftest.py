@@ -19,6 +19,7 @@ from hypothesis import settings
 from roofslate import _core
 from roofslate.grid.read import Settled
 from roofslate.presets import catalog as catalogs
+from roofslate.presets.library import Library
 from roofslate.registry.registry import entries
 from support import ROOT
 from support.scenarios import DECODE
@@ -90,7 +91,7 @@ def _figures_closed():
 @pytest.fixture
 def fresh_catalogs(monkeypatch):
     """Catalogs that are not loaded yet: what a test defines or loads is gone after it."""
-    monkeypatch.setattr(catalogs, "_library", catalogs._Library())
+    monkeypatch.setattr(catalogs, "_library", Library())
     monkeypatch.delenv("ROOFSLATE_PRESETS", raising=False)
 
 

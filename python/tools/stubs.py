@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, 
 
 if TYPE_CHECKING:
     import datetime
+    import os
 
     import numpy as np
     import numpy.typing as npt
@@ -107,7 +108,7 @@ def read_quantities(path: Path) -> dict[str, tuple[str, ...]]:
 
 def preset_files(package: Package) -> list[Path]:
     """List the preset files of the package."""
-    files = package.source("roofslate.presets.catalog").constant("_SHIPPED")
+    files = package.source("roofslate.presets.library").constant("SHIPPED")
     return [package.folder / "presets" / "data" / file for file in files]
 
 
@@ -136,6 +137,7 @@ def types_module(package: Package, quantities: Mapping[str, tuple[str, ...]]) ->
     }
     inputs = {name: f"Many[{_title(name)}]" if name in choices else "Number" for name in sorted(quantities)}
     inputs |= {kind: f"Many[{_title(kind)}Name | str | Preset]" for kind in presets}
+    inputs["model"] = "Many[ModelName | str | os.PathLike[str] | Preset]"
     inputs["calibration"] = "Many[CalibrationName | str | FittedConstants]"
     day = package.source("roofslate.registry.words").constant("DAY")
     inputs[day] = "str | datetime.date | Sequence[str | datetime.date]"

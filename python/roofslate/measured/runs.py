@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -309,6 +311,9 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Ma
         for known in (name, bare, _SUFFIX.sub("", bare)):
             if preset is None and known in catalog:
                 preset = catalog[known]
+        if preset is None and column == "model" and isinstance(name, (str, os.PathLike)):
+            with contextlib.suppress(UnknownName):
+                preset = find_preset(column, name)
         if preset is None:
             near = unknown(f"{column} preset", name, [*own, *catalog])
             where = _place(table, list(table[column]).index(name))

@@ -80,6 +80,8 @@ def _preset_menu(name: str, given: Any, notify: Notify) -> Choice | None:
     if isinstance(given, list) or hasattr(given, "__array__"):
         return None
     start = find_preset(name, given)
+    if start.name not in PRESETS[name]:  # a model of a file
+        return None
     if start != PRESETS[name][start.name]:
         raise PresetError(f"{name}: the catalog has a different {start.name!r}. Give it another name.")
     return Choice(name, style.words(name), list(PRESETS[name]), start.name, notify)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import datetime
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roofslate._base.locks import Lock
 from roofslate._base.messages import shown, unknown
 from roofslate.display.html import html_table
-from roofslate.errors import InputTypeError, PresetError
-from roofslate.presets.files import Part, parts_of, read_file, read_part
+from roofslate.errors import InputTypeError, PresetError, UnknownName
+from roofslate.presets.library import Library
 from roofslate.presets.preset import KINDS, LONGEST_NAME, Fact, Preset, check_text, fact_of, is_date
+from roofslate.presets.synonyms import meant_by, ranked
 from roofslate.presets.validity import FINDINGS, day_of, days_outside, findings_of, series_of, validity_of
+from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,27 +37,13 @@ __all__ = [
     "workloads",
 ]
 
-# Files that come with the package, in the order of the catalogs.
-_SHIPPED = (
-    "hardware.toml",
-    "models.toml",
-    "models_2026.toml",
-    "measured.toml",
-    "prices.toml",
-    "prices_2026.toml",
-    "lecture.toml",
-    "techniques.toml",
-    "storage.toml",
-    "api_prices.toml",
-    "api_prices_2026.toml",
-    "loss_laws.toml",
-    "speculators.toml",
-    "workloads.toml",
-    "ownership.toml",
-    "engines.toml",
-)
-_FOLDER = Path(__file__).with_name("data")
-_ENVIRONMENT = "ROOFSLATE_PRESETS"
+_PARTS = ("hardware", "models")  # sections whose entries a part of a name may mean; prices differ by their maker
+_MAIN = {
+    "hardware": ("chips", "hbm_capacity", "hbm_bandwidth", "peak_flops_bf16"),
+    "models": ("total_parameters", "active_parameters", "weight_format"),
+}
+_LONGEST_SEARCH = 200  # characters
+_MOST_LISTED = 6  # of presets that a name may mean
 AS_OF = " as of "  # between the name of a price and a day
 
 
@@ -80,20 +66,85 @@ class Catalog(Mapping[str, Preset]):
         preset = _library.find(self._section, name)
         if preset is None and AS_OF in name:
             return self.as_of(*name.rsplit(AS_OF, 1))
-        if preset is None:
+        if preset is not None:
+            return preset
+        meant = self._meant(name)
+        if len(meant) > 1:
+            listed = ", ".join(repr(each.name) for each in meant[:_MOST_LISTED])
+            more = f" and {len(meant) - _MOST_LISTED} more" if len(meant) > _MOST_LISTED else ""
+            raise UnknownName(f"{shown(name)} may be any of {len(meant)} {self._kind} presets: {listed}{more}")
+        if not meant:
             raise unknown(f"{self._kind} preset", name, _library.shelf(self._section).names())
-        return preset
+        return meant[0]
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
-        return _library.find(self._section, name) is not None or (AS_OF in name and name.rsplit(AS_OF, 1)[0] in self)
+        if self.named(name) or (AS_OF in name and name.rsplit(AS_OF, 1)[0] in self):
+            return True
+        return len(self._meant(name)) == 1
+
+    def named(self, name: str) -> bool:
+        """Check if a preset has this name, alias or published id, in any case."""
+        return _library.find(self._section, name) is not None
+
+    def _meant(self, name: str) -> list[Preset]:
+        """Presets that a text may mean. Chips and models accept part of a name."""
+        if len(name) > LONGEST_NAME:
+            return []
+        return meant_by(name, _library.shelf(self._section).presets.values(), parts=self._section in _PARTS)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return _library.shelf(self._section).names()
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(_library.shelf(self._section).presets))
 
     def __len__(self) -> int:
         return len(_library.shelf(self._section).presets)
+
+    def search(self, text: str, /) -> pd.DataFrame:
+        """Find presets by words: of names, published ids, notes and main numbers.
+
+        Case, order and separators do not matter, and forms of the field are known: ``"8x H100"``, ``"A100 SXM4"``,
+        ``"80 GB"``, ``"llama 70b"``.
+
+        Parameters
+        ----------
+        text : str
+            Words that an entry should all have, or beginnings of words. Without any, all entries are listed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a preset, the best matches first: main numbers in base units, other names, and the note. Empty if
+            nothing matches.
+
+        Raises
+        ------
+        InputTypeError
+            For another type.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> rs.hardware.search("h100 80gb").index[0]
+        'H100'
+        >>> list(rs.models.search("llama 70b").index[:2])
+        ['Llama-3.1-70B', 'Llama-2-70b-hf']
+        """
+        import pandas as pd
+
+        if not isinstance(text, str):
+            raise InputTypeError(f"search: expected a text, got {shown(text)}")
+        presets = list(_library.shelf(self._section).presets.values())
+        matches = ranked(text[:_LONGEST_SEARCH], presets) if text.strip() else presets
+        columns = {name: [preset.values.get(name) for preset in matches] for name in _MAIN.get(self._section, ())}
+        columns["names"] = [", ".join(preset.names[1:]) for preset in matches]
+        columns["note"] = [preset.note for preset in matches]
+        frame = pd.DataFrame(columns, index=pd.Index([preset.name for preset in matches], name=self._kind))
+        frame.attrs["units"] = {name: lookup(name).unit for name in _MAIN.get(self._section, ())}
+        return frame
 
     def define(
         self,
@@ -345,136 +396,7 @@ def _marked(fact: Fact | None) -> str:
     return "" if fact is None else f"{fact}{'' if fact.read else ' *'}"
 
 
-def _key(name: str) -> str:
-    return re.sub(r"[^\w.+]|_", "", name).casefold()
-
-
-class _Shelf:
-    """Presets of one section and the ways to call them."""
-
-    def __init__(self) -> None:
-        self.presets: dict[str, Preset] = {}
-        self.keys: dict[str, str] = {}
-
-    def find(self, name: str) -> Preset | None:
-        as_written = self.presets.get(name)
-        if as_written is not None:
-            return as_written
-        owner = self.keys.get(_key(name))
-        return self.presets[owner] if owner is not None else None
-
-    def names(self) -> list[str]:
-        return [name for preset in self.presets.values() for name in (preset.name, *preset.aliases)]
-
-    def put(self, preset: Preset) -> None:
-        for name in (preset.name, *preset.aliases):
-            if not isinstance(name, str) or not _key(name) or not name.isprintable() or len(name) > LONGEST_NAME:
-                raise PresetError(
-                    f"{shown(name)} is not a name for a preset: expected up to {LONGEST_NAME} printable characters"
-                )
-            holder = self.find(name)
-            if holder is not None and not (holder.name == preset.name and holder.origin == preset.origin):
-                raise PresetError(f"{name!r} is taken by the {preset.kind} preset {holder.name!r}; choose another name")
-        old = self.presets.get(preset.name)
-        for name in (old.name, *old.aliases) if old else ():
-            self.keys.pop(_key(name), None)
-        self.presets[preset.name] = preset
-        for name in (preset.name, *preset.aliases):
-            self.keys[_key(name)] = preset.name
-
-    def copy(self) -> _Shelf:
-        other = _Shelf()
-        other.presets, other.keys = dict(self.presets), dict(self.keys)
-        return other
-
-
-class _Shipped:
-    """Presets of the package, each read when it is asked for: reading all files takes ten times as long."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, dict[tuple[str, str], Part]] = {}  # by file, and by section and key
-        self.read: dict[tuple[str, str], Preset] = {}  # by section and name
-
-    def find(self, section: str, name: str) -> Preset | None:
-        """A preset by its name or an alias that its file lists; None leaves it to the whole reading, and its errors."""
-        part = self._part(section, _key(name))
-        if part is None:
-            return None
-        found = self.read.get((section, part.name))
-        if found is None:
-            try:
-                found = self.read[section, part.name] = read_part(part, self.find)
-            except PresetError:
-                return None
-        return found
-
-    def _part(self, section: str, key: str) -> Part | None:
-        """Return the text of a preset, from the files of its section first."""
-        for file in sorted(_SHIPPED, key=lambda file: not file.startswith(section)):
-            if file not in self._parts:
-                parts = parts_of(_FOLDER / file)
-                self._parts[file] = {(p.section, _key(word)): p for p in parts for word in (*p.aliases, p.name)}
-            if (section, key) in self._parts[file]:
-                return self._parts[file][section, key]
-        return None
-
-
-class _Library:
-    """All shelves; read from the files on first use, changed as a whole or not at all."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._shelves: dict[str, _Shelf] | None = None
-        self._shipped = _Shipped()
-
-    def find(self, section: str, name: str) -> Preset | None:
-        """A preset by name; the files are read as a whole where there is more than those of the package."""
-        if self._shelves is None:
-            preset = self._shipped.read.get((section, name))
-            if preset is None and (self._shipped.read or not os.environ.get(_ENVIRONMENT)):
-                with self._lock:
-                    preset = self._shipped.find(section, name) if self._shelves is None else None
-            if preset is not None:
-                return preset
-        return self.shelf(section).find(name)
-
-    def open(self) -> dict[str, _Shelf]:
-        if self._shelves is not None:
-            return self._shelves
-        with self._lock:
-            if self._shelves is None:
-                named = "" if self._shipped.read else os.environ.get(_ENVIRONMENT, "")  # what the first call saw
-                extra = [Path(name) for name in named.split(os.pathsep) if name]
-                shelves = {section: _Shelf() for section in KINDS}
-                for path in [*(_FOLDER / file for file in _SHIPPED), *extra]:
-                    _read(path, shelves)
-                for (section, name), preset in self._shipped.read.items():  # the one that callers have
-                    shelves[section].presets[name] = preset
-                self._shelves = shelves
-            return self._shelves
-
-    def shelf(self, section: str) -> _Shelf:
-        return self.open()[section]
-
-    def load(self, path: Path) -> list[Preset]:
-        with self._lock:
-            shelves = {section: shelf.copy() for section, shelf in self.open().items()}
-            found = _read(path, shelves)
-            self._shelves = shelves
-        return found
-
-    def add(self, section: str, preset: Preset) -> None:
-        with self._lock:
-            shelf = self.shelf(section).copy()
-            shelf.put(preset)
-            self._shelves = {**self.open(), section: shelf}
-
-
-def _read(path: Path, shelves: Mapping[str, _Shelf]) -> list[Preset]:
-    return read_file(path, lambda s, name: shelves[s].find(name), lambda s, preset: shelves[s].put(preset))
-
-
-_library = _Library()
+_library = Library()
 hardware = Catalog("hardware")
 models = Catalog("models")
 prices = Catalog("prices")

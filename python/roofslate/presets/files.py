@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import TomlFile
 from roofslate.errors import PresetError, RoofslateError
-from roofslate.presets.preset import KINDS, Conflict, Preset, check_text, fact_of, is_date
+from roofslate.presets.preset import KINDS, Conflict, Preset, check_text, fact_of, is_date, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from roofslate.presets.preset import Fact
@@ -24,7 +24,8 @@ __all__ = ["Part", "parts_of", "read_file", "read_part"]
 
 _DATES = ("announced", "valid_from", "valid_until", "last_seen")  # attributes
 _BEGIN = re.compile(r'\n\[(\w+)\.(?:"([^"\n]+)"|([\w-]+))\]\n')
-_ALIASES = re.compile(r"^aliases = \[(.*)\]$", re.MULTILINE)
+_NAMES = re.compile(r"^(?:aliases|published) = \[(.*)\]$", re.MULTILINE)
+_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _TEXT = re.compile(r'"([^"]*)"')
 _SOURCE = "{ source = '...', date = '2026-05', read = true }"
 
@@ -83,7 +84,7 @@ class Part(NamedTuple):
     path: Path
     section: str
     name: str
-    aliases: tuple[str, ...]  # those that the file lists
+    aliases: tuple[str, ...]  # those that the file lists, published ids included
     text: str  # of its table, and of the tables inside
 
 
@@ -91,13 +92,12 @@ def parts_of(path: Path) -> list[Part]:
     """Find the presets of a file by the lines that begin their tables, without reading the rest.
 
     The file must be written as those of the package are: a line ``[section.name]`` or ``[section."name"]`` begins a
-    preset, what follows up to the next such line belongs to it, and its aliases are in one line.
+    preset, what follows up to the next such line belongs to it. Its aliases are in one line, its published ids too.
     """
     _, *pieces = _BEGIN.split("\n" + path.read_text(encoding="utf-8"))
     found = []
     for section, quoted, name, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
-        listed = _ALIASES.search(text)
-        aliases = tuple(_TEXT.findall(listed[1])) if listed else ()
+        aliases = tuple(name for listed in _NAMES.findall(text) for name in _TEXT.findall(listed))
         found.append(Part(path, section, quoted or name, aliases, text))
     return found
 
@@ -123,7 +123,7 @@ def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Pres
     if not isinstance(table, dict):
         raise _FileError(f"{who} should be a table", *here)
     expected = {"aliases": list, "attributes": dict, "base": str, "conflicts": list, "note": str, "sources": list}
-    expected["values"] = dict
+    expected |= {"published": list, "values": dict}
     for key, value in table.items():
         if key not in expected:
             raise _FileError(unknown(f"key of {who}", key, expected), *here, key)
@@ -137,7 +137,8 @@ def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Pres
     values = table.get("values", {})
     if not values:
         raise _FileError(f"{who} supplies no values", *here)
-    sources = _sources(table.get("sources", []), values, here)
+    published = _published(section, table.get("published", []), here)
+    sources = _sources(table.get("sources", []), [*values, *published], here)
     facts = dict(start.facts) if start else {}
     for quantity, written in values.items():
         source, date, read = sources[quantity]
@@ -153,10 +154,21 @@ def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Pres
         raise _FileError("aliases are texts", *here, "aliases")
     bases = (start.name, *start.bases) if start else ()
     conflicts = tuple(_conflict(entry, facts, here) for entry in table.get("conflicts", []))
-    preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path), bases, conflicts)
+    ids = {each: origin_of(*sources[each][:2], read=sources[each][2]) for each in published}
+    preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path), bases, conflicts, ids)
     if section == "prices" and preset.date:
         return dataclasses.replace(preset, aliases=(*aliases, f"{name} {preset.date}"))
     return preset
+
+
+def _published(section: str, ids: list[Any], here: tuple[str, str]) -> list[str]:
+    """Ids under which a model is published."""
+    if ids and section != "models":
+        raise _FileError(f"only models have published ids, {shown(here[1])} is in {section!r}", *here, "published")
+    for each in ids:
+        if not isinstance(each, str) or not _ID.fullmatch(each):
+            raise _FileError(f"a published id is 'organisation/name', got {shown(each)}", *here, "published")
+    return ids
 
 
 def _conflict(entry: Any, facts: Mapping[str, Fact], here: tuple[str, str]) -> Conflict:
@@ -210,8 +222,8 @@ def _source(entry: Mapping[str, Any], *at: str) -> tuple[str, str, bool]:
     return text, date, read
 
 
-def _sources(entries: list[Any], values: Mapping[str, Any], here: tuple[str, str]) -> dict[str, tuple[str, str, bool]]:
-    """Source, date and whether it was read, for each value; one source a value."""
+def _sources(entries: list[Any], values: Collection[str], here: tuple[str, str]) -> dict[str, tuple[str, str, bool]]:
+    """Source, date and whether it was read, for each value and published id, one source each."""
     at = (*here, "sources")
     if not entries:
         raise _FileError(f"{shown(here[1])} says nothing of where its values come from: sources = [{_SOURCE}]", *at)

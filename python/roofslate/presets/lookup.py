@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -24,6 +25,7 @@ from roofslate.presets.catalog import (
     storage,
     workloads,
 )
+from roofslate.presets.local_models import model_named
 from roofslate.presets.preset import Preset
 from roofslate.presets.validity import day_of
 from roofslate.registry.registry import lookup
@@ -100,6 +102,8 @@ def find_preset(keyword: str, given: Any) -> Preset:
         if given.kind != keyword:
             raise PresetError(f"{keyword}: {given.name!r} is a preset for {given.kind}=")
         return given
+    if keyword == "model" and isinstance(given, (str, os.PathLike)):
+        return model_named(given)
     if isinstance(given, str):
         return PRESETS[keyword][given]
     raise InputTypeError(f"{keyword}: expected the name of a preset, a preset or a list of them, got {shown(given)}")

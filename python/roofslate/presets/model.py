@@ -1,9 +1,8 @@
-"""Models read from their config.json: a preset that also knows its weights by part and its cache by layer."""
+"""Models read from their files: a preset that also knows its weights by part and its cache by layer."""
 
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import units
-from roofslate._base.messages import shown
+from roofslate._base.messages import shown, warn
 from roofslate.errors import PartlyRead, PresetError, ValueRangeError
+from roofslate.presets.checkpoints.counts import counted
+from roofslate.presets.checkpoints.gguf import read_gguf
+from roofslate.presets.checkpoints.locate import checkpoint_at, source_of
+from roofslate.presets.checkpoints.metadata import config_of
+from roofslate.presets.checkpoints.safetensors import read_safetensors
 from roofslate.presets.configs import Cache, Shape, bits_in, bits_of, read_shape
-from roofslate.presets.preset import Fact, Preset
+from roofslate.presets.model_values import sums_of, values_of, visited_weights, window_note
+from roofslate.presets.preset import Fact, Preset, is_name
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import number
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     import numpy.typing as npt
@@ -29,7 +35,7 @@ __all__ = ["Model"]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Model(Preset):
-    """A model preset that was read from a config.json.
+    """A model preset that was read from a config.json, or from the header of a checkpoint.
 
     It goes wherever a preset goes. ``active_parameters`` is the matrix work of a decoded token; the sums that model
     cards use are attributes under their own names.
@@ -51,7 +57,7 @@ class Model(Preset):
         name: str | None = None,
         weight_format: str | None = None,
         kv_format: str | None = None,
-        strict: bool = False,
+        strict: bool | None = None,
         source: str | None = None,
         date: str = "",
     ) -> Model:
@@ -60,15 +66,16 @@ class Model(Preset):
         Parameters
         ----------
         config : path-like or Mapping
-            The file, a folder that has one, or its content.
+            The file, a folder that has one, its content, or the id of a model in the local Hugging Face hub.
         name : str, optional
             Otherwise the name of the file or of its folder.
         weight_format, kv_format : str, optional
             Names of `number_formats`, in place of the formats that the file states. With 4 bits a model with experts
             keeps everything but them in 16 bits.
-        strict : bool
-            Refuse a file with anything that was not understood: an unknown architecture, a key that may bear weights.
-            Otherwise a warning names it and says what was assumed, and `validate` refuses the model.
+        strict : bool, optional
+            True refuses a file with anything that was not understood. The default refuses keys that may bear weights,
+            and warns of the rest, such as an unknown architecture. False warns of everything. A warning lists the
+            assumptions, and `validate` refuses the model.
         source, date : str
             Where the file comes from and when, for `explain`.
 
@@ -80,7 +87,7 @@ class Model(Preset):
         ------
         PresetError
             Where the file cannot be read or a key that matters is missing or not as it should be; the message names
-            the key, or the line. With `strict` also where something was not understood.
+            the key, or the line. Depending on `strict` also where something was not understood.
 
         Warns
         -----
@@ -106,33 +113,160 @@ class Model(Preset):
         >>> model.total_parameters, model.cache_bytes(4096, kv_format="bf16")
         (596049920.0, 469762048.0)
         """
+        location, default_name = source_of(config)
+        shape = _with_formats(read_shape(location), weight_format, kv_format)
+        default_name = name or default_name or shape.name
+        said = source or f"{default_name or shape.family or 'config.json'}, config.json"
+        return cls._of(shape, default_name, strict, (said, date, "config.json"))
+
+    @classmethod
+    def from_gguf(
+        cls,
+        path: str | os.PathLike[str],
+        /,
+        *,
+        name: str | None = None,
+        kv_format: str | None = None,
+        strict: bool | None = None,
+        source: str | None = None,
+        date: str = "",
+    ) -> Model:
+        """Read the header of a GGUF file, offline. No weight is loaded.
+
+        Weights are counted from the tensors, and their bytes by part. The metadata give the sizes.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; any one of a model that is split into ``name-00001-of-00004.gguf`` and so on.
+        name : str, optional
+            Otherwise ``general.name`` of the file, or its file name.
+        kv_format : str, optional
+            Name of a `number_formats` entry, otherwise bf16.
+        strict : bool, optional
+            As in `from_config`. The default also refuses a count that differs from the metadata by more than 1%.
+        source, date : str
+            Where the file comes from and when, for `explain`.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        PresetError
+            For a file that cannot be read, is incomplete, exceeds the limits or contradicts itself.
+
+        Warns
+        -----
+        PartlyRead
+            Where something was not understood, or the counts differ by up to 1%.
+
+        See Also
+        --------
+        Model.stored_table : Tensors, weights and bytes by kind of tensor.
+        """
+        header = read_gguf(checkpoint_at(path))
+        config, unknown_keys = config_of(header)
         shape = read_shape(config)
+        lines = tuple(f"{key}: not understood, the weights follow from the tensors" for key in unknown_keys)
+        shape = replace(shape, assumptions=(*shape.assumptions, *lines))
+        shape = counted(_with_formats(shape, None, kv_format), header, strict=strict)
+        said = header.metadata.get("general.name")
+        default_name = said if isinstance(said, str) and is_name(said) else header.path.stem
+        return cls._of(
+            shape, name or default_name, strict, (source or f"{header.path.name}, header", date, "GGUF header")
+        )
+
+    @classmethod
+    def from_safetensors(
+        cls,
+        path: str | os.PathLike[str],
+        /,
+        config: Any = None,
+        *,
+        name: str | None = None,
+        weight_format: str | None = None,
+        kv_format: str | None = None,
+        strict: bool | None = None,
+        source: str | None = None,
+        date: str = "",
+    ) -> Model:
+        """Read headers of safetensors files and their config.json, offline. No weight is loaded.
+
+        Weights are counted from the tensors, and their bytes by part, scales included. The config gives the sizes.
+
+        Parameters
+        ----------
+        path : path-like
+            A folder, a file, one of ``model-00001-of-00004.safetensors``, their index, or the id of a model in the
+            local Hugging Face hub.
+        config : path-like or Mapping, optional
+            As in `from_config`; otherwise the config.json in their folder.
+        name : str, optional
+            Otherwise the name of the folder.
+        weight_format, kv_format : str, optional
+            As in `from_config`. Packed integers are counted as weights of this format.
+        strict : bool, optional
+            As in `from_config`. The default also refuses a count that differs from the config by more than 1%.
+        source, date : str
+            Where the files come from and when, for `explain`.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        PresetError
+            For files that cannot be read, are missing, incomplete, exceed the limits or contradict themselves.
+
+        Warns
+        -----
+        PartlyRead
+            Where something was not understood, or the counts differ by up to 1%.
+
+        See Also
+        --------
+        Model.stored_table : Tensors, weights and bytes by kind of tensor.
+        """
+        location = checkpoint_at(path)
+        header = read_safetensors(location)
+        folder = location if location.is_dir() else location.parent
+        if config is None and not (folder / "config.json").exists():
+            raise PresetError(f"{shown(str(folder))} has no config.json: give config=, tensors do not count heads")
+        described, default_name = source_of(folder if config is None else config)
+        shape = _with_formats(read_shape(described), weight_format, kv_format)
+        shape = counted(shape, header, strict=strict)
+        default_name = default_name or shape.name or folder.name
+        said = source or f"{name or default_name}, config.json and headers"
+        return cls._of(shape, name or default_name, strict, (said, date, "safetensors headers"))
+
+    @classmethod
+    def _of(cls, shape: Shape, name: str, strict: bool | None, source: tuple[str, str, str]) -> Model:
+        """Make a model of a shape, or refuse a partly read one."""
+        shape = replace(shape, name=name or shape.family or "config.json")
         if shape.doubts:
-            who = name or shape.name or shape.family or "config.json"
-            said = f"{who} was not fully read: {'; '.join(_first(shape.doubts))}"
+            said = f"{shape.name} was not fully read: {'; '.join(_first(shape.doubts))}"
             if strict:
                 raise PresetError(said)
-            warnings.warn(PartlyRead(f"{said}. Compare its parameters with the model's card"), stacklevel=2)
-        formats = shape.formats
-        if weight_format is not None:
-            word = _checked("weight_format", weight_format)
-            bits = bits_in(word, shape.parts)
-            dense = word if any(part in bits for part in shape.parts if part != "routed_experts") else "bf16"
-            formats = replace(formats, weight=word, dense=dense, bits=bits)
-        if kv_format is not None:
-            formats = replace(formats, kv=_checked("kv_format", kv_format))
-        shape = replace(shape, formats=formats, name=name or shape.name or shape.family or "config.json")
-        said = source or f"{shape.name}, config.json"
+            if strict is None and shape.unknown:
+                raise PresetError(
+                    f"{said}. A key with weights may be among them: pass strict=False to read the model so"
+                )
+            warn(f"{said}. Compare its parameters with the model's card", PartlyRead)
+        text, date, origin = source
         facts = {
-            quantity: Fact(value, lookup(quantity).unit, _written(value), said, date, read=True)
-            for quantity, value in _values(shape).items()
+            quantity: Fact(value, lookup(quantity).unit, _written(value), text, date, read=True)
+            for quantity, value in values_of(shape).items()
         }
-        sums: dict[str, float | str] = {"family": shape.family or "unknown", **_sums(shape)}
-        assumed = _assumed(shape)
-        for key, lines in (("not_read", shape.doubts), ("assumed", assumed)):
+        sums: dict[str, float | str] = {"family": shape.family or "unknown", **sums_of(shape)}
+        if shape.stored:
+            sums["checkpoint_bytes"] = float(sum(row.size for row in shape.stored))
+        for key, lines in (("not_read", shape.doubts), ("assumed", _assumed(shape))):
             if lines:
                 sums[key] = "; ".join(_first(lines))
-        return cls(shape.name, "model", facts, attributes=sums, note=_note(shape), origin="config.json", shape=shape)
+        return cls(shape.name, "model", facts, attributes=sums, note=window_note(shape), origin=origin, shape=shape)
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin)
@@ -175,6 +309,28 @@ class Model(Preset):
         if weight_format is not None:
             bits, plain = bits_in(_checked("weight_format", weight_format), self.parts), bits_of("bf16")
         return sum(count * bits.get(part, plain) for part, count in self.parts.items()) / 8
+
+    def stored_table(self) -> pd.DataFrame:
+        """Table of the tensors in the files, one row a kind of element.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns tensors, weights and bytes. Layers for multi-token prediction, scales and buffers are included.
+
+        Raises
+        ------
+        PresetError
+            For a model whose files were not read.
+        """
+        import pandas as pd
+
+        if not self.shape.stored:
+            raise PresetError(
+                f"{self.name!r} was read from a config.json: Model.from_safetensors and Model.from_gguf read tensors"
+            )
+        rows = [(row.kind, row.tensors, row.weights, row.size) for row in self.shape.stored]
+        return pd.DataFrame(rows, columns=["kind", "tensors", "weights", "bytes"]).set_index("kind")
 
     def cache_bytes(self, context_length: Any, *, kv_format: str | None = None) -> Any:
         """Keys and values of one sequence, windows applied: byte.
@@ -255,7 +411,7 @@ class Model(Preset):
         table["touched"] = table["active"].astype(float)
         if "routed_experts" in table.index:
             experts = [layer for layer in shape.layers if layer.experts]
-            table.loc["routed_experts", "active"] = _visited(shape)
+            table.loc["routed_experts", "active"] = visited_weights(shape)
             table.loc["routed_experts", "touched"] = sum(
                 layer.parameters["routed_experts"] * (1 - (1 - layer.visited / layer.experts) ** count)
                 for layer in experts
@@ -273,7 +429,7 @@ class Model(Preset):
         return bits_of(_checked("kv_format", kv_format or self.shape.formats.kv)) / 8
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        own = [(name, str(fact), "config.json") for name, fact in self.facts.items()]
+        own = [(name, str(fact), self.origin) for name, fact in self.facts.items()]
         parts = [(part, f"{count:,}", "part") for part, count in self.parts.items()]
         assumed = [("assumed", line, "") for line in _assumed(self.shape)]
         return [*own, *parts, *assumed, *(("not read", line, "") for line in self.doubts)]
@@ -295,6 +451,19 @@ def _first(doubts: tuple[str, ...]) -> list[str]:
     return [*first, f"and {more} more"] if more > 0 else first
 
 
+def _with_formats(shape: Shape, weight_format: str | None, kv_format: str | None) -> Shape:
+    """Replace formats of the file by keywords of the call."""
+    formats = shape.formats
+    if weight_format is not None:
+        word = _checked("weight_format", weight_format)
+        bits = bits_in(word, shape.parts)
+        dense = word if any(part in bits for part in shape.parts if part != "routed_experts") else "bf16"
+        formats = replace(formats, weight=word, dense=dense, bits=bits)
+    if kv_format is not None:
+        formats = replace(formats, kv=_checked("kv_format", kv_format))
+    return replace(shape, formats=formats)
+
+
 _IDLE = ("input_table", "vision", "audio")
 
 
@@ -311,108 +480,6 @@ def _tokens(context_length: Any) -> npt.NDArray[np.float64]:
     if not np.all(np.isfinite(tokens) & (tokens >= 0)):
         raise ValueRangeError(f"tokens must be finite and not negative, got {shown(context_length)}")
     return tokens
-
-
-def _visited(shape: Shape) -> int:
-    """Weights of the routed experts that a token is multiplied with."""
-    return sum(
-        round(layer.parameters["routed_experts"] // layer.experts * layer.visited)
-        for layer in shape.layers
-        if layer.experts
-    )
-
-
-def _sums(shape: Shape) -> dict[str, float]:
-    """The sums of weights that model cards use, each under its name."""
-    parts = Counter(shape.parts)
-    total = sum(parts.values())
-    language = total - parts["vision"] - parts["audio"]
-    active = language - parts["routed_experts"] + _visited(shape)
-    tables = parts["input_table"] + parts["output_head"]
-    sums = {
-        "active_with_input_embedding": active,
-        "active_without_tables": active - tables,
-        "language_parameters": language,
-        "vision_parameters": parts["vision"],
-        "audio_parameters": parts["audio"],
-        "input_embedding_parameters": parts["input_table"],
-        "total_if_untied": total + parts["input_table"] * shape.tied,
-    }
-    if shape.prediction is not None:
-        sums["multi_token_prediction_parameters"] = shape.prediction
-        sums["total_with_multi_token_prediction"] = total + shape.prediction
-    if shape.context_limit is not None:
-        sums["context_limit"] = shape.context_limit
-    sums["state_bytes"] = 2 * sum(layer.cache.state for layer in shape.layers)
-    return {name: float(count) for name, count in sums.items()}
-
-
-def _values(shape: Shape) -> dict[str, float | str]:
-    """What the preset supplies."""
-    sums, caches = _sums(shape), [layer.cache for layer in shape.layers]
-    active = sums["active_with_input_embedding"] - (0 if shape.tied else shape.parts["input_table"])
-    values: dict[str, float | str] = {
-        "total_parameters": float(sum(shape.parts.values())),
-        "active_parameters": active,
-        **{name: float(size) for name, size in shape.sizes.items()},
-    }
-    size = bits_of(shape.formats.kv) / 8
-    growth = sum(cache.growth for cache in caches)
-    sizes = shape.sizes
-    plain = sizes.get("kv_latent_size") or 2 * sizes.get("kv_heads", 0) * sizes.get("head_size", 0)
-    windowed = [cache for cache in caches if cache.window]
-    windows = {cache.window for cache in windowed}
-    if not growth or len(windows) == 1:  # windows of several lengths are left out beside caches that grow
-        inside = sum(cache.elements for cache in windowed)
-        if inside:
-            values["windowed_kv_share"] = inside / (inside + growth)
-            values["attention_window"] = float(max(windows))
-        growth += inside
-    if growth != plain * len(caches) or not growth:
-        values["kv_bytes_per_token"] = size * growth
-    index = sum(cache.index for cache in caches)
-    if index:
-        values["index_bytes_per_token"] = size * index
-    values |= _stored_formats(shape)
-    values["kv_format"] = shape.formats.kv
-    states = [cache for cache in caches if cache.state]
-    if states:
-        values["recurrent_layers"] = float(len(states))
-        values["layer_state_bytes"] = 2.0 * max(cache.state for cache in states)
-    holding = sum(1 for cache in caches if cache.elements)
-    if holding not in (0, len(caches) - len(states)):
-        values["kv_layers"] = float(holding)
-    return values
-
-
-def _stored_formats(shape: Shape) -> dict[str, float | str]:
-    """Formats and bytes of the routed experts and of the other weights."""
-    parts, formats = shape.parts, shape.formats
-    routed = parts.get("routed_experts", 0)
-    values: dict[str, float | str] = {"weight_format": formats.weight}
-    plain = bits_of("bf16")
-    dense = sum(n * formats.bits.get(part, plain) for part, n in parts.items() if part != "routed_experts")
-    mean = dense / (sum(parts.values()) - routed)
-    bits = formats.bits.get("routed_experts", plain) if routed else mean
-    if routed and bits != bits_of(formats.weight):
-        values["bits_per_weight"] = bits
-    if mean != bits or (not routed and bits != bits_of(formats.weight)):
-        values["dense_format"] = formats.dense
-        if mean != bits_of(formats.dense):
-            values["dense_bytes_per_weight"] = mean / 8
-    return values
-
-
-def _note(shape: Shape) -> str:
-    """What a reader of the cache's number should know."""
-    size = bits_of(shape.formats.kv) / 8
-    windowed = [layer.cache for layer in shape.layers if layer.cache.window]
-    if not windowed:
-        return ""
-    held = units.format(size * sum(cache.elements * cache.window for cache in windowed), "byte")
-    if not any(layer.cache.growth for layer in shape.layers):
-        return f"every layer with attention sees a window: a sequence holds {held} at most"
-    return f"{len(windowed)} layers see a window, and the windows hold {held} a sequence"
 
 
 def _written(value: float | str) -> str:

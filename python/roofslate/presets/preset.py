@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["KINDS", "Conflict", "Fact", "Preset", "check_text", "fact_of", "is_date"]
+__all__ = ["KINDS", "Conflict", "Fact", "Preset", "check_text", "fact_of", "is_date", "is_name", "origin_of"]
 
 LONGEST_NAME, _LONGEST_TEXT = 100, 1000  # characters
 
@@ -74,12 +74,12 @@ class Fact:
     @property
     def status(self) -> str:
         """``"checked in source"`` if the number was read there, otherwise ``"unverified"``."""
-        return "checked in source" if self.read else "unverified"
+        return _status(self.read)
 
     @property
     def origin(self) -> str:
         """Source, date, and status in words."""
-        return f"{self.source}{', ' * bool(self.date)}{self.date} ({self.status})"
+        return origin_of(self.source, self.date, read=self.read)
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ class Preset:
         Names of the presets that it started from, nearest first: of a system its chip.
     conflicts : tuple of Conflict
         Published figures that contradict its own, each with the decision between them.
+    published : Mapping[str, str]
+        Ids under which a model is published on Hugging Face, each with its source. They are names too.
     """
 
     name: str
@@ -139,18 +141,20 @@ class Preset:
     origin: str = "define"
     bases: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    published: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, float | str] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "facts", MappingProxyType(dict(self.facts)))
         put(self, "attributes", MappingProxyType(dict(self.attributes)))
+        put(self, "published", MappingProxyType(dict(self.published)))
         put(self, "values", MappingProxyType({name: fact.value for name, fact in self.facts.items()}))
         put(self, "_hash", hash((self.kind, self.name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin, self.bases)
-        return Preset, (self.name, self.kind, *arguments, self.conflicts)
+        return Preset, (self.name, self.kind, *arguments, self.conflicts, dict(self.published))
 
     def __hash__(self) -> int:
         return self.__dict__["_hash"]  # type: ignore[no-any-return]
@@ -174,6 +178,14 @@ class Preset:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.attributes, *self.values]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that finds it: its name, aliases and published ids."""
+        return (self.name, *self.aliases, *self.published)
 
     @cached_property
     def date(self) -> str:
@@ -200,7 +212,8 @@ class Preset:
         return tuple(name for name, fact in self.facts.items() if not fact.read)
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        return [(name, str(fact), fact.origin) for name, fact in self.facts.items()]
+        ids = [("published", name, origin) for name, origin in self.published.items()]
+        return [*((name, str(fact), fact.origin) for name, fact in self.facts.items()), *ids]
 
     def __repr__(self) -> str:
         rows = self._rows()
@@ -217,6 +230,15 @@ class Preset:
         return html_table(caption, ("quantity", "value", "source"), rows)
 
 
+def _status(read: bool) -> str:
+    return "checked in source" if read else "unverified"
+
+
+def origin_of(source: str, date: str, *, read: bool) -> str:
+    """Source, date, and whether something was read there, in words."""
+    return f"{source}{', ' * bool(date)}{date} ({_status(read)})"
+
+
 def fact_of(quantity: str, written: Any, source: str, date: str, *, read: bool) -> Fact:
     """Make a fact of what was written; it is checked as an input of the quantity would be."""
     q = lookup(quantity)
@@ -230,6 +252,11 @@ def check_text(what: str, text: object) -> None:
         raise InputTypeError(f"{what}: expected a text, got {shown(text)}")
     if not text.isprintable() or len(text) > _LONGEST_TEXT:
         raise PresetError(f"{what}: expected one line of up to {_LONGEST_TEXT} characters, got {shown(text)}")
+
+
+def is_name(text: object) -> bool:
+    """Check if this can name a preset: printable and short."""
+    return isinstance(text, str) and text.strip() != "" and text.isprintable() and len(text) <= LONGEST_NAME
 
 
 def is_date(text: object) -> bool:

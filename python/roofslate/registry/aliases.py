@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -44,13 +44,19 @@ def _whole_words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", " ".join(_words(text))))
 
 
-def rank(text: str, name: str, brief: str, symbol: str) -> int | None:
-    """How well a text matches a quantity, 0 is best; None if it does not.
+def rank(text: str, terms: Sequence[str], *more: str) -> int | None:
+    """Rank how well a text matches a thing, 0 is best, None for no match.
 
-    Case, word order and the separators ``_``, ``-`` and blank do not matter. Name and aliases come before the meaning,
-    whole words before parts of words.
+    Case, word order and the separators ``_``, ``-`` and blank do not matter. Whole words come before parts of words.
+
+    Parameters
+    ----------
+    text : str
+    terms : sequence of str
+        Name and aliases of the thing.
+    *more : str
+        What else is said of it; it counts less.
     """
-    terms = (name, *aliases().get(name, ()))
     if any(_same(text, term) for term in terms):
         return 0
     wanted, joined = _words(text), "".join(_words(text))
@@ -60,7 +66,7 @@ def rank(text: str, name: str, brief: str, symbol: str) -> int | None:
         return 2
     if any(all(word in " ".join(_words(term)) for word in wanted) for term in terms):
         return 3
-    everything = " ".join((*terms, brief, symbol))
+    everything = " ".join((*terms, *more))
     if " ".join(wanted) in " ".join(_words(everything)) or text.casefold() in everything.casefold():
         return 4
     whole = _whole_words(everything)

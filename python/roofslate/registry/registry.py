@@ -437,7 +437,8 @@ def matching(search: str | None) -> list[Quantity]:
         raise InputTypeError(f"search: expected a text, got {shown(search)}")
     if not (search or "").strip():
         return list(entries().values())
-    ranked = [(rank(search or "", q.name, q.brief, q.symbol), q) for q in entries().values()]
+    named = aliases()
+    ranked = [(rank(search or "", (q.name, *named.get(q.name, ())), q.brief, q.symbol), q) for q in entries().values()]
     return [q for place in range(RANKS) for k, q in ranked if k == place]
 
 

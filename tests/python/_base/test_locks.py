@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import roofslate as rs
 from roofslate._base.locks import Lock, cached_property
-from roofslate.presets import catalog
+from roofslate.presets import library
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork"),
@@ -103,13 +103,13 @@ def test_a_property_that_another_thread_computes(halted):
 @pytest.mark.usefixtures("fresh_catalogs")
 def test_presets_that_another_thread_reads(halted, monkeypatch):
     halt, run = halted
-    read = catalog._read
+    read = library._read
 
     def halting(*args):
         halt()
         return read(*args)
 
-    monkeypatch.setattr(catalog, "_read", halting)
+    monkeypatch.setattr(library, "_read", halting)
     run(lambda: list(rs.hardware))
     assert exit_code_of_child(lambda: list(rs.hardware)) == 0
 

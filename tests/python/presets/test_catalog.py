@@ -13,6 +13,7 @@ import roofslate as rs
 from roofslate import errors
 from roofslate.grid.read import Settled
 from roofslate.presets import catalog as catalogs
+from roofslate.presets import library
 from roofslate.presets.files import parts_of
 from roofslate.presets.preset import KINDS
 
@@ -465,14 +466,14 @@ def test_what_is_no_text(tmp_path):
 @pytest.mark.parametrize(
     ("reader", "calls", "ask"),
     [
-        ("_read", len(catalogs._SHIPPED), lambda: dict(catalogs.hardware)["H100"]),
+        ("_read", len(library.SHIPPED), lambda: dict(catalogs.hardware)["H100"]),
         ("read_part", 1, lambda: catalogs.hardware["H100"]),
     ],
     ids=["all", "one"],
 )
 def test_threads_load_once(monkeypatch, reader, calls, ask):
-    read, counted = getattr(catalogs, reader), []
-    monkeypatch.setattr(catalogs, reader, lambda *arguments: counted.append(1) or read(*arguments))
+    read, counted = getattr(library, reader), []
+    monkeypatch.setattr(library, reader, lambda *arguments: counted.append(1) or read(*arguments))
     found = []
     threads = [threading.Thread(target=lambda: found.append(ask())) for _ in range(8)]
     for thread in threads:
@@ -500,25 +501,25 @@ def test_a_preset_is_read_without_the_others():
 def test_presets_read_alone_are_those_of_the_files(section):
     whole = getattr(catalogs, section)
     presets = dict(whole)
-    alone = catalogs._Shipped()
+    alone = library.Shipped()
     for name, preset in presets.items():
         one = alone.find(section, name)
         assert one == preset
         assert (dict(one.values), one.aliases) == (dict(preset.values), preset.aliases)
         # a date that ends the name of a price is known when it is read
         assert all(alone.find(section, alias) is one for alias in preset.aliases if not alias.startswith(name))
-    parts = [part for file in catalogs._SHIPPED for part in parts_of(catalogs._FOLDER / file)]
+    parts = [part for file in library.SHIPPED for part in parts_of(library.FOLDER / file)]
     assert [part.name for part in parts if part.section == section] == list(presets)
 
 
 def test_a_damaged_file_is_named_with_its_line(monkeypatch, tmp_path):
-    for file in catalogs._SHIPPED:
-        (tmp_path / file).write_text((catalogs._FOLDER / file).read_text(encoding="utf-8"), encoding="utf-8")
+    for file in library.SHIPPED:
+        (tmp_path / file).write_text((library.FOLDER / file).read_text(encoding="utf-8"), encoding="utf-8")
     path = tmp_path / "hardware.toml"
     text = path.read_text(encoding="utf-8").replace('hbm_bandwidth = "3.35 TB/s"', 'hbm_bandwidth = "3.35 TB"', 1)
     path.write_text(text, encoding="utf-8")
     line = text[: text.index('"3.35 TB"')].count("\n") + 1
-    monkeypatch.setattr(catalogs, "_FOLDER", tmp_path)
+    monkeypatch.setattr(library, "FOLDER", tmp_path)
     assert catalogs.hardware["A100"].name == "A100-80"
     with pytest.raises(errors.PresetError, match=rf"hardware\.toml, line {line}: hbm_bandwidth: cannot read '3.35 TB'"):
         catalogs.hardware["H100"]

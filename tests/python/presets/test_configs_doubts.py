@@ -37,7 +37,7 @@ def told(config):
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = rs.Model.from_config(config)
+            model = rs.Model.from_config(config, strict=False)
     except errors.PresetError as error:
         return f"refused: {error}"
     assert len(caught) == bool(model.doubts)
@@ -197,18 +197,25 @@ UNREAD = {**PLAIN, "model_type": "brand_new", "strange_width": 7}
 
 def unread(name="Brand-New"):
     with pytest.warns(errors.PartlyRead):
-        return rs.Model.from_config(UNREAD, name=name)
+        return rs.Model.from_config(UNREAD, name=name, strict=False)
 
 
-def test_strict_refuses_what_the_default_warns_of():
+def test_three_degrees_of_strictness():
     message = r"^Brand-New was not fully read: model_type: brand_new is not known, .*; strange_width: not understood"
     with pytest.raises(errors.PresetError, match=message):
         rs.Model.from_config(UNREAD, name="Brand-New", strict=True)
+    with pytest.raises(errors.PresetError, match=message + r", .* pass strict=False to read the model so$"):
+        rs.Model.from_config(UNREAD, name="Brand-New")
     with pytest.warns(
         errors.PartlyRead, match=message + r", .* Compare its parameters with the model's card$"
     ) as caught:
-        rs.Model.from_config(UNREAD, name="Brand-New")
+        rs.Model.from_config(UNREAD, name="Brand-New", strict=False)
     assert caught[0].filename == __file__
+    known_keys = {**PLAIN, "model_type": "brand_new"}  # a type without a key that may have weights
+    with pytest.warns(errors.PartlyRead, match="model_type: brand_new is not known, read as a plain decoder"):
+        assert rs.Model.from_config(known_keys).total_parameters == read().total_parameters
+    with pytest.raises(errors.PresetError, match="model_type: brand_new"):
+        rs.Model.from_config(known_keys, strict=True)
     assert rs.Model.from_config(PLAIN, strict=True).total_parameters == read().total_parameters
 
 

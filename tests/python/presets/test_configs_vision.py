@@ -205,8 +205,11 @@ def test_heads_of_a_tower_that_do_not_divide_its_width():
 
 
 def test_towers_of_unknown_kind_are_said():
+    towered = {**PLAIN, "vision_config": {"hidden_size": 8}, "audio_config": {"hidden_size": 8}}
+    with pytest.raises(errors.PresetError, match=r"vision_config: a tower of unknown kind.*; audio_config: a tower"):
+        rs.Model.from_config(towered)
     with pytest.warns(errors.PartlyRead, match=r"vision_config: a tower of unknown kind.*; audio_config: a tower"):
-        model = rs.Model.from_config({**PLAIN, "vision_config": {"hidden_size": 8}, "audio_config": {"hidden_size": 8}})
+        model = rs.Model.from_config(towered, strict=False)
     assert model.total_parameters == rs.Model.from_config(PLAIN).total_parameters
     assert [line for line in model.assumptions if "tower" in line] == [
         "vision_config: a tower of unknown kind, not counted",

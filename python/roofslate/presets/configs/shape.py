@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from roofslate.presets.configs.attention import Cache
 
-__all__ = ["PARTS", "Shape", "read_shape"]
+__all__ = ["PARTS", "Shape", "Stored", "read_shape"]
 
 
 PARTS = (
@@ -42,6 +42,16 @@ PARTS = (
 
 
 _INNER = ("text_config", "llm_config", "language_config")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Tensors of one kind in a checkpoint: number, weights, size in bytes."""
+
+    kind: str
+    tensors: int
+    weights: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -66,11 +76,13 @@ class Shape:
     context_limit : int or None
     formats : Formats
     unknown : tuple of str
-        Keys that were not understood.
+        Keys that were not understood and may have weights behind them.
     doubts : tuple of str
         What was not understood: a key each, and what was assumed.
     assumptions : tuple of str
         What the file leaves open, and what was taken for it.
+    stored : tuple of Stored
+        Tensors in the headers of its files, by kind. Empty if only a config was read.
     """
 
     name: str
@@ -85,6 +97,7 @@ class Shape:
     unknown: tuple[str, ...]
     doubts: tuple[str, ...]
     assumptions: tuple[str, ...]
+    stored: tuple[Stored, ...] = ()
 
 
 def read_shape(source: Any) -> Shape:
@@ -121,11 +134,8 @@ def _shape(config: Keys, name: str) -> Shape:
     parts.update(reader.beside_layers())
     parts["vision"] = vision_parameters(config, _tower(config, family), reader.hidden) or 0
     parts["audio"] = audio_parameters(config, family, reader.hidden) or 0
-    doubts += [
-        f"{part}_config: a tower of unknown kind, not counted"
-        for part in ("vision", "audio")
-        if f"{part}_config" in config and not parts[part]
-    ]
+    towers = [f"{part}_config" for part in ("vision", "audio") if f"{part}_config" in config and not parts[part]]
+    doubts += [f"{tower}: a tower of unknown kind, not counted" for tower in towers]
     assumptions += [f"{key}: {value:,}, as {conventions.source} does" for key, value in keys.defaulted.items()]
     prediction = _prediction(keys, reader, layers, assumptions)
     beside = family == "gemma4"
@@ -134,8 +144,9 @@ def _shape(config: Keys, name: str) -> Shape:
     )
     limit = keys.optional("context_limit", high=10**12)
     sizes = _sizes(keys, reader, layers)
-    unknown = tuple(dict.fromkeys(config.unread(settled=bool(family))))
-    doubts += [f"{key}: not understood, taken as without weights" for key in unknown]
+    unread = dict.fromkeys(config.unread(settled=bool(family)))
+    doubts += [f"{key}: not understood, taken as without weights" for key in unread]
+    unknown = (*towers, *unread)
     return Shape(
         name,
         family,

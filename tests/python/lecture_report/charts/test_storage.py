@@ -12,6 +12,7 @@ import roofslate as rs
 from roofslate import charts
 from roofslate.errors import AxisError, InputTypeError, UnknownName, ValueRangeError
 from roofslate.presets import catalog as catalogs
+from roofslate.presets.library import Library
 from support.pictures import point, points
 
 BOARD: dict[str, Any] = {"model": "lecture", "hardware": "B200 (lecture)", "prices": "lecture"}
@@ -316,7 +317,7 @@ def test_recomputing_takes_over_and_tiers_that_never_pay_are_left_out(monkeypatc
     waits, least = points(ax, "least")
     assert least[waits >= at] == pytest.approx(cost, rel=1e-12)
     # a device that is dearer in both ways is never the cheapest
-    monkeypatch.setattr(catalogs, "_library", catalogs._Library())
+    monkeypatch.setattr(catalogs, "_library", Library())
     worse = rs.storage.define("worse", base="NVMe", tier_price="$2500/yr")
     dominated = charts.tier_cost.data(tiers={"HBM": "HBM", "flash": "NVMe", "worse": worse})
     assert "worse" not in dominated.attrs["switches"]

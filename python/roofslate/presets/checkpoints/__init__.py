@@ -1,0 +1,1 @@
+"""Headers of checkpoint files: lists of tensors, read within limits."""
