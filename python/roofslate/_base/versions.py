@@ -17,7 +17,7 @@ __all__ = ["show_versions"]
 _NEEDED = ("click", "jinja2", "numpy", "pandas", "tqdm", "xarray")
 
 
-_OPTIONAL = ("dask", "distributed", "ipywidgets", "jupyterlab", "matplotlib", "pint", "pyarrow", "scipy")
+_OPTIONAL = ("dask", "distributed", "ipywidgets", "jupyterlab", "matplotlib", "mcp", "pint", "pyarrow", "scipy")
 
 
 def show_versions(file: TextIO | None = None) -> None:
