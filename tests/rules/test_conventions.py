@@ -140,7 +140,7 @@ from roofslate.cli import main
 main(prog_name="roofslate")
 """
     lines = {"evaluate hbm_d": "hbm_drain_time", "quantities hbm_d": "hbm_drain_time", "presets prices": "prices"}
-    lines |= {"deploy maximi": "maximize=", "hardware MI35": "MI355X", "models Kimi-K2-T": "Kimi-K2-Thinking"}
+    lines |= {"deploy maximi": "maximize=", "hardware Trainium3": "Trainium3", "models Kimi-K2-T": "Kimi-K2-Thinking"}
     for line, offered in lines.items():
         assert run_python(code.replace("LINE", repr(f"roofslate {line}"))).split() == [f"plain,{offered}"]
 

@@ -61,7 +61,7 @@ HOMES = {
 _LONGEST = 1000  # characters of a message
 
 
-_EXTRAS = {"matplotlib": "charts", "mcp": "serve", "pyarrow": "io", "scipy": "analysis"}
+_EXTRAS = {"anyio": "serve", "matplotlib": "charts", "mcp": "serve", "pyarrow": "io", "scipy": "analysis"}
 
 
 class _Commands(click.Group):
