@@ -59,14 +59,17 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def run_command(command: str) -> str:
-    """Output of a command line of the package, run within this process; ``; echo $?`` adds the exit code."""
+    """Run a command of the package in this process, and return its output.
+
+    ``; echo $?`` adds the exit code.
+    """
     from roofslate.cli import main
 
-    words, asked, _ = command.partition("; echo $?")
+    words, adds_code, _ = command.partition("; echo $?")
     program, *arguments = shlex.split(words.replace("\\\n", " "))
     assert program == "roofslate", f"{command!r} is no command of the package; a block that is not run is marked sh"
     done = CliRunner().invoke(main, arguments)
-    if asked:
+    if adds_code:
         return f"{done.output}{done.exit_code}\n"
     assert done.exit_code == 0, done.output
     return done.output

@@ -1,4 +1,4 @@
-"""Results of calls as columns with what is known of them, for every format and for assistants."""
+"""Results of calls as columns, with unit, basis, band and support."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ __all__ = [
     "write_answer",
 ]
 
-LEVEL = 0.8  # of a band where a call does not ask for one
+LEVEL = 0.8  # of a band, if a call does not ask for one
 _SAID = ("basis", "calibration", "support")  # attributes of a result that speak of one quantity
 _NOTES = {
     "layout": "layout: {}",
@@ -81,9 +81,9 @@ class Answer:
     notes : list of str
         Assumptions and warnings.
     text : str
-        The result as Python prints it; empty where its columns are the better table.
-    cells : tuple
-        Head and rows of the table for reading that Markdown has; None where it is the columns.
+        The result as Python prints it; empty if its columns are the better table.
+    readable : tuple
+        Head and rows of the table in Markdown; None if these are the columns.
     """
 
     columns: list[Column]
@@ -91,7 +91,7 @@ class Answer:
     inputs: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     text: str = ""
-    cells: tuple[Sequence[str], Iterable[Sequence[str]]] | None = None
+    readable: tuple[Sequence[str], Iterable[Sequence[str]]] | None = None
 
     def noted(self, messages: Iterable[str]) -> Answer:
         """The same with further notes."""
@@ -124,10 +124,10 @@ def write_answer(answer: Answer, form: str, stream: IO[str], as_asked: Container
     elif form == "json":
         write_json(answer.columns, stream, answer.head)
     elif form == "markdown":
-        if answer.cells is None:
+        if answer.readable is None:
             write_markdown(answer.columns, stream, as_asked)
         else:
-            head, rows = answer.cells
+            head, rows = answer.readable
             stream.write(markdown_table(head, rows))
         if answer.notes:
             stream.write("\n" + "".join(f"- {escaped(note)}\n" for note in answer.notes))
@@ -163,12 +163,12 @@ def text_column(name: str, values: Sequence[Any]) -> Column:
 
 
 def number_column(name: str, values: Any, unit: str) -> Column:
-    """A column of numbers; one that lacks is blank."""
+    """Make a column of numbers, NaN blank."""
     return Column(name, np.asarray(values, dtype=float), ("row",), {"row": len(values)}, unit, undefined="")
 
 
 def _meaning(name: str) -> dict[str, str]:
-    """The brief of a quantity, where a column is one."""
+    """Give the brief of a column that is a quantity."""
     q = entries().get(name)
     return {"meaning": q.brief} if q is not None else {}
 
@@ -177,7 +177,7 @@ def _meaning(name: str) -> dict[str, str]:
 
 
 def of_result(result: xr.DataArray | xr.Dataset) -> Answer:
-    """Columns of what `evaluate`, `solve` and `best` return: a row for each point."""
+    """Give the columns of results of `evaluate`, `solve` and `best`: a row for each point."""
     variables: dict[str, Any] = {}
     if hasattr(result, "data_vars"):
         variables = {str(name): v.variable for name, v in result.data_vars.items()}
@@ -196,14 +196,14 @@ def of_result(result: xr.DataArray | xr.Dataset) -> Answer:
         columns.append(Column(name, values, dims, sizes, unit))
         meaning = {"meaning": str(attrs["long_name"])} if "long_name" in attrs else _meaning(name)
         said[name] = meaning | {key: str(attrs[key]) for key in _SAID if key in attrs}
-    own = {str(name): str(x) for name, x in result.attrs.items()}
-    inputs = {name: x for name, x in own.items() if name not in _NO_INPUTS}
-    notes = [text.format(own[key]) for key, text in _NOTES.items() if key in own]
+    known_constants = {str(name): str(x) for name, x in result.attrs.items()}
+    inputs = {name: x for name, x in known_constants.items() if name not in _NO_INPUTS}
+    notes = [text.format(known_constants[key]) for key, text in _NOTES.items() if key in known_constants]
     return Answer(columns, said, inputs, notes)
 
 
 def _words_of(v: xr.Variable) -> Any:
-    """Values of a variable; flags of a choice as words."""
+    """Give the values of a variable, flags of a choice as words."""
     values = v.to_numpy()
     if "flag_meanings" in v.attrs and values.dtype.kind in "iu":
         return np.array(str(v.attrs["flag_meanings"]).split(), dtype=object)[values]
@@ -225,10 +225,10 @@ def of_frame(table: pd.DataFrame, units: Mapping[str, str]) -> Answer:
 # ------------------------------------------------------------------------------------------------------ summaries
 
 
-def of_summary(found: Summary, inputs: Mapping[str, Any]) -> Answer:
+def of_summary(outcome: Summary, inputs: Mapping[str, Any]) -> Answer:
     """Columns of a summary: a row for each outcome, in base units."""
-    table = found.to_dataframe()
-    constants = _constants(inputs.get("calibration", found.calibration.partition(" (")[0] or None))
+    table = outcome.to_dataframe()
+    constants = _constants(inputs.get("calibration", outcome.calibration.partition(" (")[0] or None))
     known = _kinds(inputs)
     estimated = [basis.startswith(("estimate", "mixed")) for basis in table["basis"]]
     support = [
@@ -244,23 +244,26 @@ def of_summary(found: Summary, inputs: Mapping[str, Any]) -> Answer:
         "floor": {"meaning": "lower bound of times and costs, of an ideal machine, in the unit of the row"},
         "estimate": {
             "meaning": "estimate by the calibration, in the unit of the row",
-            "calibration": found.calibration,
+            "calibration": outcome.calibration,
         },
         "lower": {"meaning": "lower end of the band of the estimate"},
         "upper": {"meaning": "upper end of the band of the estimate"},
     }
-    notes = [f"layout: {found.layout}" * bool(found.layout), f"formats: {found.dequantized}" * bool(found.dequantized)]
-    if found.fits is not None:
-        notes.append("memory: fits" if found.fits else "memory: does not fit")
-    given = dict(found.scenario) | ({"calibration": found.calibration} if found.calibration else {})
-    return Answer(columns, said, given, [*filter(None, notes), *found.assumed], str(found), found.cells)
+    notes = [
+        f"layout: {outcome.layout}" * bool(outcome.layout),
+        f"formats: {outcome.dequantized}" * bool(outcome.dequantized),
+    ]
+    if outcome.fits is not None:
+        notes.append("memory: fits" if outcome.fits else "memory: does not fit")
+    given = dict(outcome.scenario) | ({"calibration": outcome.calibration} if outcome.calibration else {})
+    return Answer(columns, said, given, [*filter(None, notes), *outcome.assumed], str(outcome), outcome.cells)
 
 
 def _constants(calibration: Any) -> FittedConstants | None:
-    """The fitted constants of a calibration; None of the floor."""
+    """Give the fitted constants of a calibration, None of the floor."""
     preset: Any = None if calibration is None else find_preset("calibration", calibration)
-    found: FittedConstants | None = getattr(preset, "constants", None)
-    return found if found is not None and found.fits else None
+    outcome: FittedConstants | None = getattr(preset, "constants", None)
+    return outcome if outcome is not None and outcome.fits else None
 
 
 def _kinds(inputs: Mapping[str, Any]) -> dict[str, str | None]:
@@ -278,7 +281,7 @@ def _support(constants: FittedConstants, output: str, kinds: Mapping[str, str | 
 
 
 def of_plan(plan: Deployments, most: int | None = None) -> Answer:
-    """Columns of deployments, best first: bands and support of calibrated ones, in base units unless asked otherwise.
+    """Give the columns of deployments, best first, with bands and support.
 
     Parameters
     ----------
@@ -289,7 +292,7 @@ def of_plan(plan: Deployments, most: int | None = None) -> Answer:
     Returns
     -------
     Answer
-        Where no layout is feasible, the rejected ones, with the condition that each misses.
+        If no layout is feasible, the rejected ones, with the condition that each misses.
     """
     table = plan.table if len(plan.table) else plan.rejected
     table = table.head(len(table) if most is None else most)
@@ -325,7 +328,7 @@ def _plain(name: str, x: Any) -> str:
 
 
 def _banded(plan: Deployments, table: pd.DataFrame) -> list[Column]:
-    """Ends of the bands of calibrated columns, and what each row rests on."""
+    """Give the ends of the bands of calibrated columns, and the support of each row."""
     rows = [plan.at(int(rank)) for rank in table.index]
     constants = [_constants(row.get("calibration")) for row in rows]
     if not any(constants) or not rows:
@@ -334,17 +337,24 @@ def _banded(plan: Deployments, table: pd.DataFrame) -> list[Column]:
     kinds = [_kinds(row) for row in rows]
     for name in map(str, table.columns):
         ends = np.full((len(rows), 2), np.nan)
-        for k, (own, row) in enumerate(zip(constants, rows, strict=True)):
-            found = calibrated_of(Bands(own, LEVEL), name, row) if own is not None and name in entries() else None
-            if found is not None and own is not None:
-                source, inverted = found
-                factors = band_factors(*own.fit(source).band(LEVEL, kinds[k]), inverted=inverted)
+        for k, (known_constants, row) in enumerate(zip(constants, rows, strict=True)):
+            outcome = (
+                calibrated_of(Bands(known_constants, LEVEL), name, row)
+                if known_constants is not None and name in entries()
+                else None
+            )
+            if outcome is not None and known_constants is not None:
+                source, inverted = outcome
+                factors = band_factors(*known_constants.fit(source).band(LEVEL, kinds[k]), inverted=inverted)
                 ends[k] = [factor * float(table[name].iloc[k]) for factor in factors]
         if not np.isnan(ends).all():
             unit = plan.units.get(name, entries()[name].unit)
             columns += [number_column(f"{name}_{end}", ends[:, k], unit) for k, end in enumerate(("lower", "upper"))]
     fit = plan.objective.name
-    each = [_support(own, fit, kind) if own is not None else "" for own, kind in zip(constants, kinds, strict=True)]
+    each = [
+        _support(known_constants, fit, kind) if known_constants is not None else ""
+        for known_constants, kind in zip(constants, kinds, strict=True)
+    ]
     return [*columns, text_column("support", each)]
 
 
@@ -352,18 +362,18 @@ def _banded(plan: Deployments, table: pd.DataFrame) -> list[Column]:
 
 
 def sources_of(inputs: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Where the numbers of the named presets come from: by preset, its sources with their dates."""
-    found: dict[str, list[str]] = {}
+    """List the sources of the named presets, with their dates."""
+    outcome: dict[str, list[str]] = {}
     for keyword in PRESETS:
         given = inputs.get(keyword, [])
         for name in given if isinstance(given, list) else [given]:
             preset: Preset = find_preset(keyword, name)
-            found[f"{keyword}={preset.name}"] = list(dict.fromkeys(fact.origin for fact in preset.facts.values()))
-    return found
+            outcome[f"{keyword}={preset.name}"] = list(dict.fromkeys(fact.origin for fact in preset.facts.values()))
+    return outcome
 
 
 def is_banded(outputs: Iterable[str], inputs: Mapping[str, Any]) -> bool:
-    """Whether some outputs have a band by the calibration of a scenario."""
+    """Return True if some outputs have a band by the calibration of a scenario."""
     given = inputs.get("calibration")
     constants = None if given is None or isinstance(given, list) else _constants(given)
     return constants is not None and any(

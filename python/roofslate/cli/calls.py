@@ -1,4 +1,4 @@
-"""The words of a command as the arguments of the call in Python: positional ones, keywords, inputs."""
+"""The words of a command as the arguments of its call in Python."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read_call(
 
 
 def with_calibration(texts: dict[str, str], calibration: str | None) -> dict[str, str]:
-    """The inputs of a command with those of its option ``--calibration``."""
+    """Add the calibration of ``--calibration`` to the inputs of a command."""
     if calibration is None:
         return texts
     if "calibration" in texts:
@@ -73,7 +73,7 @@ def with_calibration(texts: dict[str, str], calibration: str | None) -> dict[str
 
 
 def split_outside(text: str) -> list[str]:
-    """Split a text at its commas, but not at those in brackets: ``max(a, b) <= 1 s, c < 2``.
+    """Split a text at its commas outside of brackets: ``max(a, b) <= 1 s, c < 2``.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def split_outside(text: str) -> list[str]:
 
 
 def _name(word: str) -> str:
-    """The name of an input or keyword; empty in other words."""
+    """Give the name of an input or keyword, empty for other words."""
     name, _, value = word.partition("=")
     return name.strip() if value and name.strip().isidentifier() else ""
 
@@ -127,8 +127,8 @@ def _keyword(name: str, kind: str, text: str) -> Any:
 def _prefill_of(texts: dict[str, str]) -> dict[str, Any]:
     """Inputs of a prefill pool, ``prefill.NAME=VALUE``, taken out of the texts."""
     begun = f"{_PREFILL}."
-    own = {name.removeprefix(begun): texts.pop(name) for name in list(texts) if name.startswith(begun)}
+    members = {name.removeprefix(begun): texts.pop(name) for name in list(texts) if name.startswith(begun)}
     if texts.get(_PREFILL, "").replace(" ", "") == "{}":
         del texts[_PREFILL]
-        return {_PREFILL: read_inputs(own, None)}
-    return {_PREFILL: read_inputs(own, None)} if own else {}
+        return {_PREFILL: read_inputs(members, None)}
+    return {_PREFILL: read_inputs(members, None)} if members else {}

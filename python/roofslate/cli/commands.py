@@ -1,4 +1,4 @@
-"""Commands that compute, explain and list, as a user sees them: arguments, options and help."""
+"""Commands that compute, explain and list: arguments, options and help."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["main"]
     "-f",
     "form",
     type=click.Choice(FORMATS),
-    help="How the result is written; by default what the name of the file says, or a table.",
+    help="How the result is written; by default as the name of the file says, or a table.",
 )
 @output_option
 @threads_option

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def words(begun: str, command: str = "") -> list[str]:
-    """Words of a question: names of quantities, keywords and inputs with ``=``, presets and choices behind it."""
+    """Complete a word: quantities, keywords, inputs and the values after ``=``."""
     name, given, value = begun.partition("=")
     keywords = KEYWORDS.get(command, {})
     if not given:
@@ -63,7 +63,7 @@ def hardware(begun: str) -> list[str]:
 
 
 def calibrations(begun: str) -> list[str]:
-    """Names of calibrations; a file is completed by the shell."""
+    """Names of calibrations."""
     return [name for name in PRESETS["calibration"] if name.lower().startswith(begun.lower())]
 
 

@@ -1,4 +1,4 @@
-"""`roofslate deploy`, `best` and `solve`: searches, which leave with 1 where nothing is found."""
+"""`roofslate deploy`, `best`, `solve`: searches, which leave with 1 without a result."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def run_deploy(
     output: Path | None,
     threads: int | None,
 ) -> None:
-    """Write the layouts that meet all conditions, best first; leave with 1 where none does."""
+    """Write the feasible layouts, best first. Without one, leave with 1."""
     keywords, inputs = _arguments("deploy", words, scenario, calibration)
     in_units = units_of(units)
     form = form or format_of(output)
     with reported_warnings() as messages:
         plan = deploy(**keywords, **inputs, units=in_units, threads=threads)
     write(of_plan(plan).noted(messages), form, output, in_units)
-    _leave(found=bool(len(plan.table)))
+    _leave(outcome=bool(len(plan.table)))
 
 
 def run_best(
@@ -52,15 +52,15 @@ def run_best(
     output: Path | None,
     threads: int | None,
 ) -> None:
-    """Write the best points; leave with 1 where no point meets the conditions."""
+    """Write the best points. Without one, leave with 1."""
     keywords, inputs = _arguments("best", words, scenario, calibration)
     in_units = units_of(units)
     form = form or format_of(output)
     objective = keywords.pop("objective")
     with reported_warnings() as messages:
-        found = best(objective, inputs, **keywords, units=in_units, threads=threads)
-    write(of_result(found).noted(messages), form, output, in_units)
-    _leave(found=bool(found[objective].notnull().any()))
+        outcome = best(objective, inputs, **keywords, units=in_units, threads=threads)
+    write(of_result(outcome).noted(messages), form, output, in_units)
+    _leave(outcome=bool(outcome[objective].notnull().any()))
 
 
 def run_solve(
@@ -72,15 +72,15 @@ def run_solve(
     output: Path | None,
     threads: int | None,
 ) -> None:
-    """Write the solutions; leave with 1 where there is none at any point."""
+    """Write the solutions. Without one, leave with 1."""
     keywords, inputs = _arguments("solve", words, scenario, calibration)
     unknown, condition = keywords.pop("unknown"), keywords.pop("condition")
     form = form or format_of(output)
     unit = _unit_of(unknown, units)
     with reported_warnings() as messages:
-        found = solve(unknown, condition, inputs, **keywords, units=unit, threads=threads)
-    write(of_result(found).noted(messages), form, output, [unknown] if unit else [])
-    _leave(found=bool(np.isfinite(found.to_numpy()).any()))
+        outcome = solve(unknown, condition, inputs, **keywords, units=unit, threads=threads)
+    write(of_result(outcome).noted(messages), form, output, [unknown] if unit else [])
+    _leave(outcome=bool(np.isfinite(outcome.to_numpy()).any()))
 
 
 def _arguments(
@@ -115,6 +115,6 @@ def _unit_of(unknown: str, units: Sequence[str]) -> str | None:
     return named[unknown]
 
 
-def _leave(*, found: bool) -> None:
-    if not found:
+def _leave(*, outcome: bool) -> None:
+    if not outcome:
         sys.exit(1)

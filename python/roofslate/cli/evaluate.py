@@ -56,9 +56,9 @@ def run_evaluate(
     wanted = list(dict.fromkeys(outputs))
     if "bands" in keywords and form != "parquet":
         with reported_warnings() as messages:
-            found = evaluate(wanted, inputs, bands=keywords["bands"], units=in_units, threads=threads)
+            outcome = evaluate(wanted, inputs, bands=keywords["bands"], units=in_units, threads=threads)
         with text_stream(output) as stream:
-            write_answer(of_result(found).noted(messages), form, stream, in_units)
+            write_answer(of_result(outcome).noted(messages), form, stream, in_units)
         return
     if "bands" in keywords:
         raise click.UsageError("bands are not written as parquet; choose --format csv, json or markdown")

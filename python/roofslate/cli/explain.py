@@ -57,14 +57,14 @@ def run_compare(words: Sequence[str]) -> None:
 def run_summary(
     words: Sequence[str], scenario: Path | None, calibration: str | None, form: str | None, output: Path | None
 ) -> None:
-    """Print all outcomes of one scenario; leave with 1 where it does not fit into memory."""
+    """Print all outcomes of one scenario. If it does not fit into memory, leave with 1."""
     stray, keywords, inputs = read_call("summary", words, scenario, calibration)
     if stray:
         raise click.UsageError(f"summary takes inputs as NAME=VALUE, got {stray[0]!r}")
     form = form or format_of(output)
 
     with reported_warnings() as messages:
-        found = summary(inputs, **keywords)
-    write(of_summary(found, inputs).noted(messages), form, output)
-    if found.fits is False:
+        outcome = summary(inputs, **keywords)
+    write(of_summary(outcome, inputs).noted(messages), form, output)
+    if outcome.fits is False:
         sys.exit(1)

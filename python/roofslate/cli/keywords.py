@@ -1,10 +1,10 @@
-"""Keywords of calls that are no inputs, by command: what each takes, and which may stand without its name."""
+"""Keywords of calls that are no inputs, by command, with the kind of their values."""
 
 from __future__ import annotations
 
 __all__ = ["KEYWORDS", "POSITIONAL"]
 
-# By command, the keywords of its call in Python and what their texts are.
+# By command, the keywords of its call in Python and the kinds of their texts.
 KEYWORDS: dict[str, dict[str, str]] = {
     "evaluate": {"bands": "number"},
     "plot": {"x": "axis", "y": "axis", "hue": "axis", "bands": "number"},
@@ -29,7 +29,7 @@ KEYWORDS: dict[str, dict[str, str]] = {
 }
 
 
-# Keywords that may stand without their name, in their order.
+# Keywords that need no name, in their order.
 POSITIONAL: dict[str, tuple[str, ...]] = {
     "solve": ("unknown", "condition"),
     "best": ("objective",),

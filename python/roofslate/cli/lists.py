@@ -1,4 +1,4 @@
-"""`roofslate quantities`, `presets`, `models`, `hardware` and `catalog`: what can be asked for and given."""
+"""`roofslate quantities`, `presets`, `models`, `hardware`, `catalog`: names and presets."""
 
 from __future__ import annotations
 
@@ -114,20 +114,20 @@ def found_presets(search: str, keywords: Iterable[str]) -> list[Preset]:
     if not search.strip():
         return presets
     ranked = [(_rank(search, preset), preset) for preset in presets]
-    found = [preset for place in range(RANKS) for k, preset in ranked if k == place]
-    if not found:
+    matches = [preset for level in range(RANKS) for k, preset in ranked if k == level]
+    if not matches:
         raise unknown("preset", search, [name for preset in presets for name in (preset.name, *preset.aliases)])
-    return found
+    return matches
 
 
 def _rank(search: str, preset: Preset) -> int | None:
-    """How well a text matches a preset by its best name; None if it does not."""
-    places = [rank(search, name, preset.note, "") for name in (preset.name, *preset.aliases)]
-    return min((place for place in places if place is not None), default=None)
+    """Rank the match of a text and the best name of a preset, None without one."""
+    ranks = [rank(search, name, preset.note, "") for name in (preset.name, *preset.aliases)]
+    return min((each for each in ranks if each is not None), default=None)
 
 
 def _is_measured(preset: Preset, constants: FittedConstants | None) -> str:
-    """Whether runs of a preset were among those that a calibration was fitted to."""
+    """Say whether a calibration was fitted to runs of a preset."""
     known = {name for fit in constants.fits.values() for name in fit.kinds.get(preset.kind, ())} if constants else set()
     return "measured" if measured_as(preset) in known else "not measured"
 

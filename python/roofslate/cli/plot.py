@@ -42,11 +42,11 @@ def run_plot(
         raise click.UsageError(f"give the picture a file, --output {outputs[0]}.png, or ask for its numbers: --format")
     if output is not None and kind not in _KINDS:
         raise click.UsageError(f"{output}: a picture has a name that ends in .png, .svg or .pdf")
-    wanted = list(dict.fromkeys(outputs))
+    names = list(dict.fromkeys(outputs))
     in_units = units_of(units)
     with reported_warnings() as messages:
         bands = {"bands": keywords.pop("bands")} if "bands" in keywords else {}
-        result = evaluate(wanted, inputs, units=in_units, threads=threads, **bands)
+        result = evaluate(names, inputs, units=in_units, threads=threads, **bands)
         if output is not None:
             _draw(result, keywords, output, kind)
     if form is not None:

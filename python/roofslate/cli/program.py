@@ -1,4 +1,4 @@
-"""The program: its group of commands, their options and mistakes. What a command does is loaded when it is run."""
+"""The program: its commands, their options, and mistakes in one line."""
 
 from __future__ import annotations
 
@@ -97,24 +97,24 @@ class _Commands(click.Group):
 
 
 def completed(what: str, *more: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """What a shell offers for an argument."""
+    """Complete an argument for a shell."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-        found: list[str] = getattr(import_module("roofslate.cli.completion"), what)(begun, *more)
-        return found
+        completions: list[str] = getattr(import_module("roofslate.cli.completion"), what)(begun, *more)
+        return completions
 
     return complete
 
 
 def do(command: str, given: dict[str, Any]) -> None:
-    """Do what a command is for."""
+    """Run a command."""
     run = getattr(import_module(f"roofslate.cli.{HOMES[command]}"), f"run_{command}")
     raise_on_interrupt()
     run(**given)
 
 
 def _shortened(message: str) -> str:
-    """Message of click, which repeats what was given, however long."""
+    """Shorten a message of click, which repeats words of any length."""
     if len(message) <= _LONGEST:
         return message
     brief = re.sub(r"\S{200,}", lambda word: f"{word[0][:80]}... ({len(word[0]):,} characters)", message)
@@ -164,7 +164,7 @@ def main(context: click.Context) -> None:
 
     \b
     roofslate lecture                    the lecture as a report: charts, answers, inconsistencies
-    roofslate quantities memory          what can be asked for and given
+    roofslate quantities memory          names of outputs and inputs
     roofslate presets                    models, hardware, prices, loss laws by name
     roofslate validate                   predictions against measured runs
     roofslate deploy request_latency model=Llama-3.1-8B hardware=H100 input_tokens=1k output_tokens=500
@@ -230,12 +230,12 @@ form_option = click.option(
     "-f",
     "form",
     type=click.Choice(FORMS),
-    help="How the result is written; by default what the name of the file says, or a table.",
+    help="How the result is written; by default as the name of the file says, or a table.",
 )
 
 
 def question(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Arguments and options of a command that asks a question, as those of `evaluate` are."""
+    """Give a command the arguments and options of a question, as `evaluate` has them."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         options = (scenario_option, calibration_option, units_option, form_option, output_option, threads_option)

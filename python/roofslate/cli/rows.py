@@ -121,7 +121,7 @@ def write_markdown(columns: Sequence[Column], stream: IO[str], as_asked: Contain
 
 
 def _readable(columns: Sequence[Column], as_asked: Container[str]) -> Iterator[tuple[Column, str, list[str]]]:
-    """Each column with its header and its cells, for reading."""
+    """Give each column with its header and its texts, for reading."""
     points = columns[0].points.size
     if points > _MOST_TABLE_ROWS:
         raise click.UsageError(f"a table of {points:,} rows is not for reading; choose --format csv, json or parquet")
@@ -151,7 +151,7 @@ def write_csv(columns: Sequence[Column], stream: IO[str]) -> None:
 
 
 def write_json(columns: Sequence[Column], stream: IO[str], head: Mapping[str, Any]) -> None:
-    """Write full precision below a `head`; null for "undefined"."""
+    """Write full precision below a `head`, null for "undefined"."""
     stream.write(json.dumps(head, indent=2, ensure_ascii=False).removesuffix("\n}") + ',\n  "rows": [')
     before = "\n    "
     for row in json_rows(columns):
@@ -163,7 +163,7 @@ def write_json(columns: Sequence[Column], stream: IO[str], head: Mapping[str, An
 def json_head(
     columns: Sequence[Column], attrs: Mapping[str, str], said: Mapping[str, Mapping[str, str]], notes: Sequence[str]
 ) -> dict[str, Any]:
-    """What a result in JSON says of its rows.
+    """Describe the rows of a result in JSON.
 
     Parameters
     ----------
@@ -179,13 +179,13 @@ def json_head(
     -------
     dict
     """
-    own = {c.name: {**({"unit": c.unit} if c.unit else {}), **said.get(c.name, {})} for c in columns}
+    described = {c.name: {**({"unit": c.unit} if c.unit else {}), **said.get(c.name, {})} for c in columns}
     return {
         "roofslate_version": attrs["roofslate_version"],
         "inputs": {name: text for name, text in attrs.items() if name != "roofslate_version"},
         "axes": [column.name for column in columns if column.is_axis],
         "units": {column.name: column.unit for column in columns if column.unit},
-        "columns": own,
+        "columns": described,
         "notes": list(notes),
     }
 

@@ -1,4 +1,4 @@
-"""Commands that search and draw, and the server, as a user sees them: arguments, options and help."""
+"""Commands that search and draw, and the server: arguments, options and help."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def deploy(**given: Any) -> None:
 @main.command(short_help="The best point of a grid.")
 @question("best", "objective=QUANTITY over=AXIS,... [where=CONDITION]... [NAME=VALUE]...")
 def best(**given: Any) -> None:
-    """Search some axes of a grid for the best value of a quantity, for each point of the others.
+    """Search axes of a grid for the best value of a quantity, at each point of the others.
 
     \b
     Keywords, as in rs.best
@@ -90,7 +90,7 @@ def solve(**given: Any) -> None:
 @main.command(short_help="A picture of quantities over a grid.")
 @question("plot", "QUANTITY... [NAME=VALUE]...")
 def plot(**given: Any) -> None:
-    """Draw quantities over a grid into a file: --output with a name that ends in .png, .svg or .pdf.
+    """Draw quantities over a grid into a file whose name ends in .png, .svg or .pdf.
 
     Inputs are written as for `roofslate evaluate`, with one or two axes. x=, y= and hue= name the axes of the picture,
     as in rs.plot, and bands=0.8 adds the band of an estimate. With --format the numbers drawn are printed too, or
@@ -110,9 +110,11 @@ def plot(**given: Any) -> None:
 @form_option
 @output_option
 def models(**given: Any) -> None:
-    """List models whose name, alias or note holds SEARCH; the one of exactly this name with its numbers and sources.
+    """List models whose name, alias or note holds SEARCH.
 
-    The column `support` says whether the calibration, by default that of serving, was fitted to runs of the model.
+    The one of exactly this name is shown with its numbers and sources.
+
+    The column `support` says whether the calibration, by default `serving`, was fitted to runs of the model.
 
     \b
     Examples
@@ -128,9 +130,11 @@ def models(**given: Any) -> None:
 @form_option
 @output_option
 def hardware(**given: Any) -> None:
-    """List hardware whose name, alias or note holds SEARCH; the one of exactly this name with its numbers and sources.
+    """List hardware whose name, alias or note holds SEARCH.
 
-    The column `support` says whether the calibration, by default that of serving, was fitted to runs on it.
+    The one of exactly this name is shown with its numbers and sources.
+
+    The column `support` says whether the calibration, by default `serving`, was fitted to runs on it.
 
     \b
     Examples
@@ -140,7 +144,7 @@ def hardware(**given: Any) -> None:
     do("hardware", given)
 
 
-@main.command(short_help="A server for assistants, over the Model Context Protocol.")
+@main.command(short_help="A server for assistants, by the Model Context Protocol.")
 @click.option("--stdio", is_flag=True, required=True, help="Speak over standard input and output.")
 @click.option(
     "--time-limit",
@@ -167,7 +171,9 @@ def hardware(**given: Any) -> None:
     help="Calls that run at once, each in a process.",
 )
 def serve(**given: Any) -> None:
-    """Serve evaluate, deploy, explain, solve, search and summary as tools of the Model Context Protocol.
+    """Serve the calls of the package as tools of the Model Context Protocol.
+
+    The tools are evaluate, deploy, explain, solve, search and summary.
 
     Results are structured: values with unit, basis ("floor" is a lower bound), band, support, sources and notes.
     A call reads and writes no file. It needs the package mcp: pip install 'roofslate[serve]'.

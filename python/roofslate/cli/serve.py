@@ -1,4 +1,4 @@
-"""`roofslate serve`: the tools of the package for assistants, over the Model Context Protocol."""
+"""`roofslate serve`: a server of the Model Context Protocol for assistants."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class _Worker:
             self._is_ready = True
 
     def call(self, name: str, arguments: dict[str, Any]) -> tuple[str, Any]:
-        """Run a tool; it blocks."""
+        """Run a tool, and wait for its answer."""
         self._calls.send((name, arguments))
         answer: tuple[str, Any] = self._calls.recv()
         return answer
 
     def stop(self) -> None:
-        """End it at once; a call that waits for it fails."""
+        """End it at once. A call that waits for it fails."""
         self._process.kill()
 
 
@@ -95,7 +95,7 @@ class _Pool:
         self._places: Any = None
 
     async def run(self, name: str, arguments: dict[str, Any]) -> tuple[str, Any]:
-        """Run a tool in a worker; stop that at the deadline, and if the caller cancels."""
+        """Run a tool in a worker, which stops at the deadline or if the caller cancels."""
         import anyio
 
         if self._places is None:
@@ -149,7 +149,7 @@ class _Pool:
 
 
 class _Lines:
-    """Lines of standard input, none longer than a limit: a longer one is skipped, and `refuse` gets its id."""
+    """Lines of standard input, of which those beyond a limit are refused."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -186,9 +186,9 @@ class _Lines:
 
 
 def _id_of(text: bytes) -> Any:
-    """The id of a request of which only the ends are known; None where it is not among them."""
-    found = re.search(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")', text)
-    return None if found is None else json.loads(found[1])
+    """Find the id of a request in its ends, None if it is not among them."""
+    match = re.search(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")', text)
+    return None if match is None else json.loads(match[1])
 
 
 async def _serve(pool: _Pool, points: int) -> None:

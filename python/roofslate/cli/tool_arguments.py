@@ -33,7 +33,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "number": {"type": "number"},
     "count": {"type": "integer", "minimum": 0},
 }
-# What a message says that each kind is.
+# Kinds in the words of a message.
 _EXPECTED = {
     "text": "a text",
     "texts": "a list of texts",
@@ -42,7 +42,7 @@ _EXPECTED = {
     "units": "an object of units by output",
     "flag": "true or false",
     "number": "a number",
-    "count": "a whole number from 0 on",
+    "count": "a whole number of at least 0",
 }
 
 
@@ -77,7 +77,7 @@ _INPUTS = (
     "instead of a lower bound."
 )
 _AXES = "A list makes an axis of the grid, and a text 'start:stop:points' or 'start:stop:points:log' a range."
-_WHERE = "Conditions that must hold, such as 'time_per_output_token <= 30 ms' or 'ttft <= 2 s'."
+_WHERE = "Conditions on the result, such as 'time_per_output_token <= 30 ms' or 'ttft <= 2 s'."
 _UNITS = "Units of outputs, such as {'cost_per_token': 'USD/Mtoken'}; base units otherwise."
 
 TOOLS = {
@@ -166,7 +166,7 @@ OUTPUT: dict[str, Any] = {
         "notes": {"type": "array", "items": {"type": "string"}, "description": "Assumptions and warnings."},
         "sources": {
             "type": "object",
-            "description": "By preset: where its numbers come from, with dates.",
+            "description": "By preset: the sources of its numbers, with dates.",
             "additionalProperties": {"type": "array", "items": {"type": "string"}},
         },
         "derivation": {"type": "string", "description": "Steps of `explain`, in Markdown."},
@@ -261,7 +261,7 @@ def _check_points(inputs: dict[str, Any], points: int) -> None:
 
 
 def _range_points(given: Any) -> int:
-    """Points of a text that is a range; 1 of any other value."""
+    """Count the points of a text that is a range, 1 for any other value."""
     parts = given.split(":") if isinstance(given, str) else []
     if len(parts) not in (3, 4) or not parts[2].strip().isdecimal():
         return 1

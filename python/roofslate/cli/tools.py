@@ -1,4 +1,4 @@
-"""Tools of the server: calls of the package from JSON to JSON, with basis, band, support, sources and notes."""
+"""Tools of the server: calls of the package from JSON to JSON."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run_tool(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(name: str, given: Any) -> Any:
-    """An input as the call in Python takes it; a text of a number may be a range."""
+    """Read an input as the call in Python takes it, a range too."""
     q = entries().get(name)
     if isinstance(given, str) and given.count(":") in (2, 3) and q is not None and not q.choices:
         return read_range(name, given)
@@ -72,8 +72,8 @@ def _shortened(origins: list[str]) -> list[str]:
 def _evaluate(inputs: dict[str, Any], arguments: Mapping[str, Any], messages: list[str]) -> dict[str, Any]:
     outputs = arguments["outputs"]
     banded = {"bands": arguments.get("bands", LEVEL)} if "bands" in arguments or is_banded(outputs, inputs) else {}
-    found = evaluate(outputs, inputs, units=arguments.get("units"), progress=False, **banded)
-    return of_result(found).noted(messages).document()
+    outcome = evaluate(outputs, inputs, units=arguments.get("units"), progress=False, **banded)
+    return of_result(outcome).noted(messages).document()
 
 
 def _deploy(inputs: dict[str, Any], arguments: Mapping[str, Any], messages: list[str]) -> dict[str, Any]:
@@ -96,9 +96,9 @@ def _explain(inputs: dict[str, Any], arguments: Mapping[str, Any], messages: lis
 
 def _solve(inputs: dict[str, Any], arguments: Mapping[str, Any], messages: list[str]) -> dict[str, Any]:
     keywords = {key: arguments[key] for key in ("at", "integer", "units") if key in arguments}
-    found = solve(arguments["unknown"], arguments["condition"], inputs, **keywords, progress=False)
-    answer = of_result(found).noted(messages)
-    if not np.isfinite(found.to_numpy()).any():
+    outcome = solve(arguments["unknown"], arguments["condition"], inputs, **keywords, progress=False)
+    answer = of_result(outcome).noted(messages)
+    if not np.isfinite(outcome.to_numpy()).any():
         answer = answer.noted(["there is no solution; the column reason says why"])
     return answer.document()
 
@@ -111,12 +111,12 @@ def _search(_: dict[str, Any], arguments: Mapping[str, Any], messages: list[str]
     rows = [("quantity", q.name, q.brief, q.unit) for q in matching(text)] if kind in (None, "quantity") else []
     if kind != "quantity":
         try:
-            found = found_presets(text, [kind] if kind is not None else list(PRESETS))
+            outcome = found_presets(text, [kind] if kind is not None else list(PRESETS))
         except UnknownName:
             if kind is not None:
                 raise
-            found = []
-        rows += [(preset.kind, preset.name, preset.note, "") for preset in found]
+            outcome = []
+        rows += [(preset.kind, preset.name, preset.note, "") for preset in outcome]
     if not rows:
         names = [name for catalog in PRESETS.values() for name in catalog]
         raise unknown_quantity(text, "quantity or preset", names)

@@ -51,7 +51,7 @@ def run_validate(
     rows_file: Path | None,
     ignore: tuple[str, ...],
 ) -> None:
-    """Print the errors of predictions; leave with 1 where a bound is broken."""
+    """Print the errors of predictions. If a bound is broken, leave with 1."""
     form = form or format_of(output)
     if table is not None and "=" in table.name and not table.exists():  # NAME=VALUE without a table
         table, words = None, [str(table), *words]
@@ -65,27 +65,27 @@ def run_validate(
         if table is None:
             if ignore or texts:
                 raise click.UsageError(f"{'--ignore' if ignore else next(iter(texts))} goes with a table")
-            found = validate(**options)
+            outcome = validate(**options)
         else:
             given = {name: _value(text) for name, text in texts.items()}
             is_benchmark = table.is_dir() or table.suffix in (".json", ".jsonl")
             runs = read_benchmarks(table, **given) if is_benchmark else _with_columns(read_csv(table), given)
             try:
-                found = validate(runs, ignore=ignore, **options)
+                outcome = validate(runs, ignore=ignore, **options)
             except MissingInput as error:
                 raise MissingInput(f"{table}: {error}; give it as NAME=VALUE") from None
             except RoofslateError as error:
                 raise type(error)(f"{table}: {error}") from None
     if rows_file is not None:
-        write_file(rows_file, found.rows.to_csv(index=False))
+        write_file(rows_file, outcome.rows.to_csv(index=False))
     if form == "table":
         with text_stream(output) as stream:
-            stream.writelines(f"{line}\n" for line in [*_printed(runs, found), str(found)])
+            stream.writelines(f"{line}\n" for line in [*_printed(runs, outcome), str(outcome)])
             stream.flush()
     else:
-        answer = _errors(found) if runs is None else _measured(found)
-        write(answer.noted([*_notes(runs), *messages, *str(found).splitlines()]), form, output)
-    if not found.holds:
+        answer = _errors(outcome) if runs is None else _measured(outcome)
+        write(answer.noted([*_notes(runs), *messages, *str(outcome).splitlines()]), form, output)
+    if not outcome.holds:
         sys.exit(1)
 
 
@@ -97,7 +97,7 @@ def _level(text: str) -> float:
 
 
 def _constants(named: str | None, option: str | None) -> Any:
-    """The constants that predict: of a name or a file; None are those of the package."""
+    """Give the constants of a name or a file, None without either."""
     texts = with_calibration({} if named is None else {"calibration": named}, option)
     if not texts:
         return None
@@ -122,7 +122,7 @@ def _with_columns(table: pd.DataFrame, given: dict[str, Any]) -> pd.DataFrame:
 
 
 def _printed(runs: pd.DataFrame | None, scored: Validation) -> Iterator[str]:
-    """Each measured value of benchmark files with its floor and estimate, and the notes of the reader."""
+    """Write measured values of benchmark files next to floor and estimate."""
     if runs is None or "skipped" not in runs.attrs:
         return
     head = ("file", "measured", "", "floor", "estimate", "band", "share", "binds")
@@ -144,37 +144,37 @@ def _notes(runs: pd.DataFrame | None) -> Iterator[str]:
         yield f"skipped: {name}: {reason}"
 
 
-def _errors(found: Validation) -> Answer:
-    """Columns of the errors by table and measured column, and below them the bounds that are promised."""
-    return of_frame(found.summary.reset_index(), {})
+def _errors(outcome: Validation) -> Answer:
+    """Give the columns of the errors by table and measured column."""
+    return of_frame(outcome.summary.reset_index(), {})
 
 
-def _measured(found: Validation) -> Answer:
-    """Columns of the measured values: a row for each, with floor, estimate, band and bottleneck."""
-    rows, scored = found.rows, found.scored[0]
+def _measured(outcome: Validation) -> Answer:
+    """Give the columns of the measured values, a row each."""
+    rows, scored = outcome.rows, outcome.scored[0]
     named = [name for name in ("file", "model", "hardware", "chips", "concurrency") if name in rows.columns]
     parts = []
     for column, (_, unit) in _PRINTED.items():
         if column in rows.columns:
-            own = rows[rows[column].notna()]
+            selected = rows[rows[column].notna()]
             output = scored.runs.targets[column]
             fit = scored.calibration.fits.get(output)
             kinds = {kind: scored.runs.kinds(kind) for kind in (fit.kinds if fit else ())}
             keys = [dict(zip(kinds, key, strict=True)) for key in zip(*kinds.values(), strict=True)]
             support = [scored.calibration.support(output, **key) for key in keys] or [""] * len(rows)
-            predicted = own[f"predicted_{column}"]
+            predicted = selected[f"predicted_{column}"]
             parts.append(
-                own[named].assign(
+                selected[named].assign(
                     measured=column,
-                    value=own[column],
+                    value=selected[column],
                     unit=unit,
-                    floor=own[f"floor_{column}"],
+                    floor=selected[f"floor_{column}"],
                     estimate=predicted,
-                    lower=own[f"predicted_{column}_lower"],
-                    upper=own[f"predicted_{column}_upper"],
+                    lower=selected[f"predicted_{column}_lower"],
+                    upper=selected[f"predicted_{column}_upper"],
                     support=[word for word, has in zip(support, rows[column].notna(), strict=True) if has],
-                    share_of_floor=own[f"share_of_floor_{column}"],
-                    bottleneck=own["bottleneck"],
+                    share_of_floor=selected[f"share_of_floor_{column}"],
+                    bottleneck=selected["bottleneck"],
                 )
             )
     import pandas as pd

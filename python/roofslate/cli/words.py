@@ -91,8 +91,8 @@ def _value(name: str, text: str) -> Any:
     if not all(items):
         raise click.UsageError(f"{name}: the list {text!r} has an empty place")
     if name == "calibration":
-        found = [_calibration(item) for item in items]
-        return found if len(found) > 1 else found[0]
+        calibrations = [_calibration(item) for item in items]
+        return calibrations if len(calibrations) > 1 else calibrations[0]
     if ":" not in text:
         return items if len(items) > 1 else items[0]
     if q is None or q.choices:

@@ -1,4 +1,4 @@
-"""A process that runs the tools of the server, one call after another: it can be stopped at any moment."""
+"""A process that runs calls of the server, and can be stopped at any moment."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def _leave_with(parent: int) -> None:
 
 
 def _refuse_files() -> None:
-    """Refuse files from now on: calls take names and numbers, and only modules are still read."""
+    """Refuse all files but modules: calls take names and numbers."""
     sys.dont_write_bytecode = True
-    here = os.path.realpath(Path.cwd())
-    places = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(__file__).parents[1]), *sys.path}
-    roots = tuple(f"{os.path.realpath(place)}{os.sep}" for place in places if place and Path(place).is_dir())
-    roots = tuple(root for root in roots if root != f"{here}{os.sep}")
+    current = os.path.realpath(Path.cwd())
+    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(__file__).parents[1]), *sys.path}
+    roots = tuple(f"{os.path.realpath(folder)}{os.sep}" for folder in folders if folder and Path(folder).is_dir())
+    roots = tuple(root for root in roots if root != f"{current}{os.sep}")
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -101,7 +101,7 @@ def _refuse_files() -> None:
 
 
 def _is_module_path(event: str, arguments: tuple[Any, ...], roots: tuple[str, ...]) -> bool:
-    """Whether a folder is looked into that holds modules."""
+    """Return True for a look into a folder of modules."""
     if event not in ("os.listdir", "os.scandir") or not isinstance(arguments[0], (str, bytes)):
         return False
     return f"{os.path.realpath(os.fsdecode(arguments[0]))}{os.sep}".startswith(roots)

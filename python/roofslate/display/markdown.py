@@ -31,7 +31,7 @@ def escaped(text: str) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool] = ()) -> str:
-    """Table of texts; every renderer shows them as they stand.
+    """Make a table of texts, which a renderer shows unchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Commands that search, draw and list: their results are those of the calls in Python, in every format."""
+"""Commands that search, draw and list give the results of the calls in Python."""
 
 import csv
 import io
@@ -70,20 +70,20 @@ def plan_in_python():
 @pytest.mark.parametrize(
     "where",
     [
-        "where='tpot <= 60 ms' where='ttft <= 4 s'",
-        "where='tpot <= 60 ms, ttft <= 4 s'",
-        "where='tpot <= 60 ms and ttft <= 4 s'",
+        "tpot <= 60 ms' where='ttft <= 4 s",
+        "tpot <= 60 ms, ttft <= 4 s",
+        "tpot <= 60 ms and ttft <= 4 s",
     ],
 )
 def test_deploy_is_that_of_python(plan, where):
-    text = output(f"{DEPLOY} {where} hardware=H100,H200 {QUICK}")
+    text = output(f"{DEPLOY} where='{where}' hardware=H100,H200 {QUICK}")
     assert text == f"{plan}\n"
 
 
 def test_rows_of_deploy_have_bands_and_support(plan):
-    found = document(f"{DEPLOY} where='tpot <= 60 ms, ttft <= 4 s' hardware=H100,H200 {QUICK}")
-    assert len(found["rows"]) == len(plan.table) > 1
-    for rank, row in enumerate(found["rows"], 1):
+    result = document(f"{DEPLOY} where='tpot <= 60 ms, ttft <= 4 s' hardware=H100,H200 {QUICK}")
+    assert len(result["rows"]) == len(plan.table) > 1
+    for rank, row in enumerate(result["rows"], 1):
         assert row["cost_per_output_token"] == plan.table["cost_per_output_token"].loc[rank]
         assert row["hardware"] == plan.table["hardware"].loc[rank]
         again = rs.evaluate(["time_per_output_token", "cost_per_output_token"], bands=0.8, **plan.at(rank))
@@ -92,33 +92,33 @@ def test_rows_of_deploy_have_bands_and_support(plan):
             assert row[name] == pytest.approx(again[name].item(), rel=1e-12)
         support = rs.calibration().support("time_per_output_token", model="Llama-3.1-70B", hardware=row["hardware"])
         assert row["support"] == support
-    column = found["columns"]["time_per_output_token"]
+    column = result["columns"]["time_per_output_token"]
     assert column["basis"] == "estimate"
     assert column["unit"] == rs.quantity("time_per_output_token").unit
     assert column["calibration"].startswith("serving")
-    assert found["inputs"]["chip_price"] == "$2 / h"
-    assert any("hbm" in note for note in found["notes"])
+    assert result["inputs"]["chip_price"] == "$2 / h"
+    assert any("hbm" in note for note in result["notes"])
 
 
 def test_deploy_by_the_floor_has_no_band():
-    found = document(f"{DEPLOY} where='tpot <= 60 ms' hardware=H100 {QUICK} --calibration floor")
-    assert found["columns"]["cost_per_output_token"]["basis"] == "floor"
-    assert not [name for name in found["columns"] if name.endswith(("_lower", "_upper")) or name == "support"]
+    result = document(f"{DEPLOY} where='tpot <= 60 ms' hardware=H100 {QUICK} --calibration floor")
+    assert result["columns"]["cost_per_output_token"]["basis"] == "floor"
+    assert not [name for name in result["columns"] if name.endswith(("_lower", "_upper")) or name == "support"]
 
 
 def test_a_deployment_that_nothing_meets_leaves_with_1():
     line = f"{DEPLOY} where='tpot <= 1 us' hardware=H100 {QUICK}"
-    assert "0 layouts can" in output(line, code=1)
-    found = document(line, code=1)
-    assert any("no deployment meets" in note for note in found["notes"])
-    assert found["rows"][0]["condition"] == "tpot <= 1 us"
-    assert found["rows"][0]["margin"] < 0
+    assert ": 0 layouts" in output(line, code=1)
+    result = document(line, code=1)
+    assert any("no deployment meets" in note for note in result["notes"])
+    assert result["rows"][0]["condition"] == "tpot <= 1 us"
+    assert result["rows"][0]["margin"] < 0
 
 
 def test_keywords_of_deploy():
     base = f"deploy objective=tokens_per_second_per_chip {LLAMA} hardware=H100 {QUICK}"
-    found = document(f"{base} maximize=yes also=time_to_first_token,pass_time")
-    ranked = [row["tokens_per_second_per_chip"] for row in found["rows"]]
+    result = document(f"{base} maximize=yes also=time_to_first_token,pass_time")
+    ranked = [row["tokens_per_second_per_chip"] for row in result["rows"]]
     assert ranked == sorted(ranked, reverse=True)
     rows = table_of(output(f"{base} maximize=true also=pass_time,time_to_first_token --format csv"))
     assert {"pass_time", "time_to_first_token"} <= set(rows[0])
@@ -158,7 +158,7 @@ def test_markdown_has_the_rows_of_the_table(plan):
 def test_best_is_that_of_python():
     line = f"best cost_per_token over=batch_size where='pass_time <= 20 ms' {WORDS} chip_price='3 USD/h'"
     line += " batch_size=1:8192:100:log context_length=8k,64k also=bottleneck"
-    found = rs.best(
+    result = rs.best(
         "cost_per_token",
         over="batch_size",
         where="pass_time <= 20 ms",
@@ -169,10 +169,10 @@ def test_best_is_that_of_python():
         **CELL,
     )
     rows = document(line)["rows"]
-    assert [row["cost_per_token"] for row in rows] == found["cost_per_token"].to_numpy().tolist()
-    assert [row["batch_size"] for row in rows] == found["batch_size"].to_numpy().tolist()
-    words = found["bottleneck"].attrs["flag_meanings"].split()
-    assert [row["bottleneck"] for row in rows] == [words[k] for k in found["bottleneck"].to_numpy()]
+    assert [row["cost_per_token"] for row in rows] == result["cost_per_token"].to_numpy().tolist()
+    assert [row["batch_size"] for row in rows] == result["batch_size"].to_numpy().tolist()
+    words = result["bottleneck"].attrs["flag_meanings"].split()
+    assert [row["bottleneck"] for row in rows] == [words[k] for k in result["bottleneck"].to_numpy()]
     assert [row["context_length"] for row in rows] == [8000.0, 64000.0]
     assert output(f"{line} prune=no --format csv") == output(f"{line} --format csv")
 
@@ -187,9 +187,9 @@ def test_a_grid_without_a_point_leaves_with_1():
 
 def test_solve_is_that_of_python():
     line = f"solve context_length 'pass_time <= 20 ms' batch_size=1,1000,1M {WORDS}"
-    found = rs.solve("context_length", "pass_time <= 20 ms", batch_size=[1, 1000, 10**6], **CELL)
+    result = rs.solve("context_length", "pass_time <= 20 ms", batch_size=[1, 1000, 10**6], **CELL)
     rows = document(line)["rows"]
-    expected = [None if x != x else x for x in found.to_numpy().tolist()]
+    expected = [None if x != x else x for x in result.to_numpy().tolist()]
     assert [row["context_length"] for row in rows] == expected
     assert [row["reason"] for row in rows] == ["", "", "never"]
     named = output(f"solve unknown=context_length condition='pass_time <= 20 ms' batch_size=1,1000,1M {WORDS} -f csv")
@@ -202,14 +202,14 @@ def test_solve_is_that_of_python():
 
 def test_an_equality_is_no_input():
     line = f"solve batch_size 'weight_fetch_time == compute_time' expert_reads=all {WORDS} --format csv"
-    found = rs.solve("batch_size", "weight_fetch_time == compute_time", expert_reads="all", **CELL)
-    assert float(table_of(output(line))[0]["batch_size"]) == found.item()
+    result = rs.solve("batch_size", "weight_fetch_time == compute_time", expert_reads="all", **CELL)
+    assert float(table_of(output(line))[0]["batch_size"]) == result.item()
 
 
 def test_several_solutions():
     line = f"solve batch_size 'pass_time <= 20 ms' at=all integer=yes context_length=8k {WORDS} -f json"
-    found = rs.solve("batch_size", "pass_time <= 20 ms", at="all", integer=True, context_length="8k", **CELL)
-    assert [row["batch_size"] for row in json.loads(output(line))["rows"]] == found.to_numpy().tolist()
+    result = rs.solve("batch_size", "pass_time <= 20 ms", at="all", integer=True, context_length="8k", **CELL)
+    assert [row["batch_size"] for row in json.loads(output(line))["rows"]] == result.to_numpy().tolist()
 
 
 def test_a_condition_without_a_solution_leaves_with_1():
@@ -233,7 +233,7 @@ def test_pictures(tmp_path, name, begins):
 def test_numbers_of_a_picture(tmp_path):
     file = tmp_path / "a.svg"
     rows = table_of(output(f"{CURVE} bands=0.8 --output '{file}' --format csv"))
-    found = rs.evaluate(
+    result = rs.evaluate(
         "time_per_output_token",
         hardware="HGX H100",
         concurrency=rs.geomspace(1, 64, 9),
@@ -242,7 +242,7 @@ def test_numbers_of_a_picture(tmp_path):
         **GIVEN,
     )
     for name in ("time_per_output_token", "time_per_output_token_upper"):
-        assert [float(row[name]) for row in rows] == found[name].to_numpy().tolist()
+        assert [float(row[name]) for row in rows] == result[name].to_numpy().tolist()
     assert file.stat().st_size > 10_000
     assert table_of(output(f"{CURVE} bands=0.8 --format csv")) == rows
 
@@ -287,7 +287,7 @@ def test_support_of_a_catalog():
     measured = rs.calibration().fit("time_per_output_token").kinds["hardware"]
     assert rows["H200"] == "measured"
     assert {name for name, support in rows.items() if support == "measured"} <= {
-        name for name in rs.hardware if any(own in (name, *rs.hardware[name].bases) for own in measured)
+        name for name in rs.hardware if any(entry in (name, *rs.hardware[name].bases) for entry in measured)
     }
     assert "support" not in document("hardware --calibration floor")["rows"][0]
 
@@ -308,14 +308,14 @@ def file_of_constants(tmp_path_factory):
 def test_a_calibration_of_a_file(file):
     words = f"{LLAMA} hardware='HGX H100' concurrency=8"
     line = f"evaluate time_per_output_token {words} --format json"
-    named, own = (json.loads(output(f"{line} {given}")) for given in ("-c serving", f"--calibration '{file}'"))
+    named, entry = (json.loads(output(f"{line} {given}")) for given in ("-c serving", f"--calibration '{file}'"))
     again = rs.value(
         "time_per_output_token", hardware="HGX H100", concurrency=8, calibration=rs.Calibration.from_toml(file), **GIVEN
     )
-    assert own["rows"][0]["time_per_output_token"] == again
-    assert own["rows"] != named["rows"]
-    assert own["columns"]["time_per_output_token"]["calibration"].startswith("ours")
-    assert json.loads(output(f"{line} calibration='{file}'"))["rows"] == own["rows"]
+    assert entry["rows"][0]["time_per_output_token"] == again
+    assert entry["rows"] != named["rows"]
+    assert entry["columns"]["time_per_output_token"]["calibration"].startswith("ours")
+    assert json.loads(output(f"{line} calibration='{file}'"))["rows"] == entry["rows"]
     assert output(f"explain time_per_output_token {words} -c '{file}'").startswith("time_per_output_token")
     assert document(f"summary {words} -c '{file}'")["inputs"]["calibration"].startswith("ours")
     assert (
@@ -329,17 +329,17 @@ def test_a_calibration_of_a_file(file):
 def test_bands_of_evaluate():
     words = f"{LLAMA} hardware='HGX H100' concurrency=1,8 -c serving bands=0.9"
     rows = document(f"evaluate time_per_output_token {words}")["rows"]
-    found = rs.evaluate(
+    result = rs.evaluate(
         ["time_per_output_token"], hardware="HGX H100", concurrency=[1, 8], calibration="serving", bands=0.9, **GIVEN
     )
     upper = [row["time_per_output_token_upper"] for row in rows]
-    assert upper == found["time_per_output_token_upper"].to_numpy().tolist()
+    assert upper == result["time_per_output_token_upper"].to_numpy().tolist()
 
 
 def test_a_summary_in_json():
-    found = rs.summary(hardware="HGX H100", concurrency=64, **GIVEN)
+    result = rs.summary(hardware="HGX H100", concurrency=64, **GIVEN)
     data = document(f"summary {LLAMA} hardware='HGX H100' concurrency=64")
-    table = found.to_dataframe()
+    table = result.to_dataframe()
     for row in data["rows"]:
         for name in ("floor", "estimate", "lower", "upper"):
             x = table.loc[row["quantity"], name]
@@ -358,10 +358,10 @@ def test_a_summary_that_does_not_fit_leaves_with_1():
 
 
 def test_validate_in_every_format():
-    found = rs.validate()
+    result = rs.validate()
     data = document("validate")
-    assert len(data["rows"]) == len(found.summary)
-    assert data["rows"][0]["mape"] == found.summary["mape"].iloc[0]
+    assert len(data["rows"]) == len(result.summary)
+    assert data["rows"][0]["mape"] == result.summary["mape"].iloc[0]
     lines = output("validate -f markdown").splitlines()
     assert lines[0].startswith("| table | ")
 
@@ -377,13 +377,16 @@ MISTAKES = {
     "unknown objective": ("deploy cost_per_tokn model=Llama-3.1-8B hardware=H100", "did you mean 'cost_per_token'"),
     "two objectives": ("deploy cost_per_token pass_time", "'pass_time': an input is written NAME=VALUE; deploy also"),
     "a flag of no word": ("deploy cost_per_token maximize=maybe", "maximize: expected yes or no, got 'maybe'"),
-    "an empty condition": ("deploy cost_per_token where='tpot <= 1 s,,'", "where: the list"),
+    "an empty condition": (
+        "deploy cost_per_token where='tpot <= 1 s,,'",
+        "the list 'tpot <= 1 s,,' has an empty place",
+    ),
     "a condition of no unit": ("deploy cost_per_token where='tpot <= 1 GB' model=Llama-3.1-8B hardware=H100", "tpot"),
     "prefill of words": ("deploy cost_per_token prefill=H100", "write prefill.NAME=VALUE"),
     "no axes": ("best cost_per_token", "best needs the axes to search, such as over=batch_size"),
     "no axis of a name": (f"best pass_time over=batch {WORDS} context_length=8k batch_size=1,2", "batch"),
     "no condition": ("solve batch_size", "solve needs the condition, such as"),
-    "no such place": ("solve batch_size 'pass_tokens <= 2' at=first", "at must be 'smallest', 'largest' or 'all'"),
+    "no such folder": ("solve batch_size 'pass_tokens <= 2' at=first", "at must be 'smallest', 'largest' or 'all'"),
     "two units": ("solve batch_size 'pass_tokens <= 2' -u a -u b", "solve has one result, batch_size, got 2 units"),
     "unit of another": ("solve batch_size 'pass_tokens <= 2' -u pass_time=ms", "the result of solve is 'batch_size'"),
     "nothing to plot": ("plot batch_size=1,2", "no quantity was asked for"),

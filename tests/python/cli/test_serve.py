@@ -1,4 +1,4 @@
-"""The server for assistants: every tool over stdio with the client of the protocol's own package, and its limits."""
+"""The server for assistants: every tool and limit, by a client over stdio."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,30 +45,36 @@ def program(*words):
 
 @asynccontextmanager
 async def served(*words, **more):
-    """A client of a server in a process of its own."""
-    command, *rest = program(*words)
-    place = str(Path(rs.__file__).parents[1])
-    environment = {"PYTHONPATH": os.pathsep.join([place, *filter(None, [os.environ.get("PYTHONPATH")])]), **more}
-    parameters = stdio.StdioServerParameters(command=command, args=rest, env=environment)
+    """A client of a server in its process."""
+    command, *remaining = program(*words)
+    folder = str(Path(rs.__file__).parents[1])
+    environment = {"PYTHONPATH": os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])]), **more}
+    parameters = stdio.StdioServerParameters(command=command, args=remaining, env=environment)
     with Path(os.devnull).open("w", encoding="utf-8") as errors:
         async with mcp.Client(stdio.stdio_client(parameters, errlog=errors)) as client:
             yield client
 
 
+def ask_of(portal, client):
+    """A function that calls a tool."""
+
+    def ask(tool, **arguments):
+        result = portal.call(client.call_tool, tool, arguments)
+        (content,) = result.content
+        if result.is_error:
+            assert result.structured_content is None
+            return content.text
+        assert json.loads(content.text) == result.structured_content
+        return result.structured_content
+
+    return ask
+
+
 @pytest.fixture(scope="module", name="ask")
 def asked():
-    """Ask one server after another call: ``ask(tool, arguments)`` gives the structured result or the error."""
+    """Ask one server: ``ask(tool, arguments)`` gives the result or the error."""
     with anyio.from_thread.start_blocking_portal() as portal, portal.wrap_async_context_manager(served()) as client:
-
-        def ask(tool, **arguments):
-            result = portal.call(client.call_tool, tool, arguments)
-            (content,) = result.content
-            if result.is_error:
-                assert result.structured_content is None
-                return content.text
-            assert json.loads(content.text) == result.structured_content
-            return result.structured_content
-
+        ask: Any = ask_of(portal, client)
         ask.client, ask.portal = client, portal
         yield ask
 
@@ -92,41 +99,41 @@ def test_tools_are_listed_with_their_schemas(ask):
 
 def test_evaluate(ask):
     inputs = {**SERVED, "concurrency": [1, 64], "calibration": "serving"}
-    found = ask("evaluate", outputs=["time_per_output_token", "bottleneck"], inputs=inputs)
+    result = ask("evaluate", outputs=["time_per_output_token", "bottleneck"], inputs=inputs)
     again = rs.evaluate(["time_per_output_token", "bottleneck"], bands=0.8, **inputs)
     for name in ("time_per_output_token", "time_per_output_token_lower", "time_per_output_token_upper"):
-        assert [row[name] for row in found["rows"]] == again[name].to_numpy().tolist()
+        assert [row[name] for row in result["rows"]] == again[name].to_numpy().tolist()
     words = again["bottleneck"].attrs["flag_meanings"].split()
-    assert [row["bottleneck"] for row in found["rows"]] == [words[k] for k in again["bottleneck"].to_numpy()]
-    assert found["columns"]["time_per_output_token"] == {
+    assert [row["bottleneck"] for row in result["rows"]] == [words[k] for k in again["bottleneck"].to_numpy()]
+    assert result["columns"]["time_per_output_token"] == {
         "unit": rs.quantity("time_per_output_token").unit,
         "meaning": rs.quantity("time_per_output_token").brief,
         "basis": "estimate",
         "calibration": again["time_per_output_token"].attrs["calibration"],
         "support": "extrapolated: model=Llama-3.1-70B",
     }
-    assert found["axes"] == ["concurrency"]
+    assert result["axes"] == ["concurrency"]
     facts = rs.hardware["HGX H100"].facts.values()
-    assert found["sources"]["hardware=HGX H100"][0] in {fact.origin for fact in facts}
-    assert any(note.startswith("layout: ") for note in found["notes"])
+    assert result["sources"]["hardware=HGX H100"][0] in {fact.origin for fact in facts}
+    assert any(note.startswith("layout: ") for note in result["notes"])
 
 
 def test_evaluate_a_floor_over_a_range_in_units(ask):
     inputs = {**CELL, "batch_size": "1:4096:5:log"}
-    found = ask("evaluate", outputs=["pass_time"], inputs=inputs, units={"pass_time": "ms"})
+    result = ask("evaluate", outputs=["pass_time"], inputs=inputs, units={"pass_time": "ms"})
     again = rs.evaluate("pass_time", units={"pass_time": "ms"}, **{**CELL, "batch_size": rs.geomspace(1, 4096, 5)})
-    assert [row["pass_time"] for row in found["rows"]] == again.to_numpy().tolist()
-    assert found["columns"]["pass_time"]["basis"] == "floor"
-    assert found["units"]["pass_time"] == "ms"
-    assert "pass_time_lower" not in found["columns"]
+    assert [row["pass_time"] for row in result["rows"]] == again.to_numpy().tolist()
+    assert result["columns"]["pass_time"]["basis"] == "floor"
+    assert result["units"]["pass_time"] == "ms"
+    assert "pass_time_lower" not in result["columns"]
 
 
 def test_deploy(ask):
     inputs = {**GIVEN, "hardware": ["H100", "H200"], "chip_price": "2 USD/h", "chips": [4, 8]}
     wishes = {"objective": "cost_per_output_token", "where": ["tpot <= 60 ms"], "also": ["pass_time"]}
-    found = ask("deploy", inputs=inputs, rows=3, **wishes)
+    result = ask("deploy", inputs=inputs, rows=3, **wishes)
     plan = rs.deploy(inputs, **wishes)
-    rows = found["rows"]
+    rows = result["rows"]
     assert [row["cost_per_output_token"] for row in rows] == plan.table["cost_per_output_token"].head(3).tolist()
     assert all(row["time_per_output_token_lower"] < row["time_per_output_token"] for row in rows)
     assert {row["support"] for row in rows} == {"extrapolated: model=Llama-3.1-70B"}
@@ -136,25 +143,25 @@ def test_deploy(ask):
 
 def test_explain(ask):
     inputs = {**CELL, "batch_size": 256}
-    found = ask("explain", output="pass_time", inputs=inputs, depth=1)
-    assert found["derivation"] == rs.explain("pass_time", depth=1, **inputs).markdown
-    assert found["rows"] == [{"pass_time": rs.value("pass_time", **inputs)}]
-    assert "deepseek-ai/DeepSeek-V3, config.json" in found["sources"]["model=DeepSeek-V3"][0]
+    result = ask("explain", output="pass_time", inputs=inputs, depth=1)
+    assert result["derivation"] == rs.explain("pass_time", depth=1, **inputs).markdown
+    assert result["rows"] == [{"pass_time": rs.value("pass_time", **inputs)}]
+    assert "deepseek-ai/DeepSeek-V3, config.json" in result["sources"]["model=DeepSeek-V3"][0]
 
 
 def test_solve(ask):
     wishes = {"unknown": "batch_size", "condition": "pass_time <= 20 ms"}
-    found = ask("solve", inputs=CELL, at="largest", integer=True, **wishes)
+    result = ask("solve", inputs=CELL, at="largest", integer=True, **wishes)
     again = rs.solve("batch_size", "pass_time <= 20 ms", at="largest", integer=True, **CELL)
-    assert found["rows"] == [{"batch_size": again.item()}]
+    assert result["rows"] == [{"batch_size": again.item()}]
     never = ask("solve", inputs=CELL, unknown="batch_size", condition="pass_time <= 1 ns")
     assert never["rows"] == [{"batch_size": None, "reason": "never"}]
     assert "there is no solution; the column reason says why" in never["notes"]
 
 
 def test_search(ask):
-    found = ask("search", text="tpot")
-    assert found["rows"][0]["name"] == "time_per_output_token"
+    result = ask("search", text="tpot")
+    assert result["rows"][0]["name"] == "time_per_output_token"
     rows = ask("search", text="h100", kind="hardware", limit=2)
     assert [row["name"] for row in rows["rows"]] == ["H100", "H100 PCIe"]
     assert any(note.endswith("raise the limit") for note in rows["notes"])
@@ -164,21 +171,21 @@ def test_search(ask):
 
 
 def test_summary(ask):
-    found = ask("summary", inputs=SERVED)
+    result = ask("summary", inputs=SERVED)
     table = rs.summary(SERVED).to_dataframe()
-    for row in found["rows"]:
+    for row in result["rows"]:
         for name in ("floor", "estimate", "lower", "upper"):
             x = table.loc[row["quantity"], name]
             assert row[name] == (None if np.isnan(x) else x)
-    assert "memory: fits" in found["notes"]
+    assert "memory: fits" in result["notes"]
 
 
 def test_warnings_are_notes(ask):
     inputs = {**CELL, "batch_size": 1e6}
-    found = ask("evaluate", outputs=["pass_time"], inputs=inputs)
-    with pytest.warns(rs.RoofslateWarning) as told:
+    result = ask("evaluate", outputs=["pass_time"], inputs=inputs)
+    with pytest.warns(rs.RoofslateWarning) as reply:
         rs.evaluate("pass_time", **inputs)
-    assert {str(warning.message) for warning in told} <= set(found["notes"])
+    assert {str(warning.message) for warning in reply} <= set(result["notes"])
 
 
 # --------------------------------------------------------------------------------------------------------- mistakes
@@ -196,9 +203,9 @@ MISTAKES = {
     "a list": ("evaluate", {**DRAIN, "outputs": "pass_time"}, "outputs: expected a list of texts, got 'pass_time'"),
     "no output": ("evaluate", {**DRAIN, "outputs": []}, "outputs: expected a list of texts, got []"),
     "a flag": ("deploy", {"objective": "pass_time", "inputs": {}, "maximize": 1}, "maximize: expected true or false"),
-    "a count": ("search", {"text": "a", "limit": -1}, "limit: expected a whole number from 0 on, got -1"),
+    "a count": ("search", {"text": "a", "limit": -1}, "limit: expected a whole number of at least 0, got -1"),
     "a number": ("summary", {"inputs": {}, "bands": "wide"}, "bands: expected a number, got 'wide'"),
-    "a level": ("summary", {"inputs": SERVED, "bands": 7}, "the level of a band lies between 0 and 1, got 7"),
+    "a level": ("summary", {"inputs": SERVED, "bands": 7}, "between 0 and 1, got 7"),
     "inputs": ("summary", {"inputs": []}, "inputs: expected an object of inputs by name, got []"),
     "an object": ("summary", {"inputs": {"model": {}}}, "model: expected a number, a text or a list of them, got {}"),
     "null": ("summary", {"inputs": {"model": None}}, "model: expected a number, a text or a list of them, got None"),
@@ -219,7 +226,7 @@ MISTAKES = {
     "a missing input": ("evaluate", {**DRAIN, "inputs": {}}, "missing input"),
     "a range": ("evaluate", {"outputs": ["pass_tokens"], "inputs": {"batch_size": "1:2:x"}}, "whole number"),
     "an axis": ("explain", {"output": "pass_tokens", "inputs": {"batch_size": [1, 2]}}, "axis"),
-    "a place": (
+    "a folder": (
         "solve",
         {"unknown": "batch_size", "condition": "pass_tokens <= 2", "at": "first", "inputs": {}},
         "at must",
@@ -254,16 +261,16 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("tool", "arguments", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_an_error_of_the_tool(ask, tool, arguments, message):
-    told = ask(tool, **arguments)
-    assert isinstance(told, str)
-    assert message in told
-    assert len(told) < 1000
+    reply = ask(tool, **arguments)
+    assert isinstance(reply, str)
+    assert message in reply
+    assert len(reply) < 1000
     assert ask("evaluate", **DRAIN)["rows"] == [{"hbm_drain_time": rs.value("hbm_drain_time", hardware="H100")}]
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_arguments_are_checked_before_the_work(tool):
-    """The checks refuse what the schema refuses."""
+    """The checks and the schema refuse the same arguments."""
     jsonschema = pytest.importorskip("jsonschema")
     schema = TOOLS[tool].schema
     wrong = {"text": 1, "texts": [1], "conditions": [1], "inputs": {"a": None}, "units": {"a": 1}}
@@ -282,7 +289,7 @@ def test_arguments_are_checked_before_the_work(tool):
 
 
 def test_no_file_is_opened(ask, tmp_path):
-    """Neither by a path as a name, nor by anything else that a call does."""
+    """A path is no name of a preset."""
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     rs.calibration().to_toml(tmp_path / "ours.toml")
     for inputs in (
@@ -290,9 +297,9 @@ def test_no_file_is_opened(ask, tmp_path):
         {"model": str(tmp_path)},
         {"calibration": str(tmp_path / "ours.toml"), **SERVED},
     ):
-        told = ask("summary", inputs=inputs)
-        assert isinstance(told, str)
-        assert "unknown" in told or "opens no files" in told
+        reply = ask("summary", inputs=inputs)
+        assert isinstance(reply, str)
+        assert "unknown" in reply or "opens no files" in reply
 
 
 @pytest.mark.slow
@@ -306,9 +313,9 @@ def test_presets_of_the_environment_are_known(tmp_path):
         async with served(ROOFSLATE_PRESETS=str(tmp_path / "ours.toml")) as client:
             return await client.call_tool("evaluate", {**DRAIN, "inputs": {"hardware": "Ours"}})
 
-    found = anyio.run(run).structured_content
-    assert found["rows"] == [{"hbm_drain_time": 0.01}]
-    assert found["sources"] == {"hardware=Ours": ["us, 2026 (checked in source)"]}
+    result = anyio.run(run).structured_content
+    assert result["rows"] == [{"hbm_drain_time": 0.01}]
+    assert result["sources"] == {"hardware=Ours": ["us, 2026 (checked in source)"]}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
@@ -463,11 +470,11 @@ def test_standard_output_carries_the_protocol_alone():
             assert message["jsonrpc"] == "2.0"
             answers[message.get("id")] = message
         server.stdin.close()
-        rest = server.stdout.read()
+        remaining = server.stdout.read()
         said = server.stderr.read()
         assert server.wait(timeout=20) == 0
     assert answers[2]["result"]["structuredContent"]["notes"]
-    assert rest == ""
+    assert remaining == ""
     assert "roofslate: " in said
 
 
