@@ -93,7 +93,7 @@ def test_versions_are_those_of_what_the_package_asks_for():
     project = read_data(ROOT / "pyproject.toml")["project"]
     needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]} - {"tomli"}
     assert needed == set(versions._NEEDED)
-    extras = {name for extra in ("charts", "jupyter", "analysis", "units", "dask", "io", "serve")
+    extras = {name for extra in ("charts", "jupyter", "analysis", "units", "dask", "io", "serve", "marimo")
               for line in project["optional-dependencies"][extra] for name in re.findall(r"^[\w-]+", line)}  # fmt: skip
     assert extras <= set(versions._OPTIONAL)
 
@@ -140,7 +140,7 @@ from roofslate.cli import main
 main(prog_name="roofslate")
 """
     lines = {"evaluate hbm_d": "hbm_drain_time", "quantities hbm_d": "hbm_drain_time", "presets prices": "prices"}
-    lines |= {"deploy maximi": "maximize=", "hardware Trainium3": "Trainium3", "models Kimi-K2-T": "Kimi-K2-Thinking"}
+    lines |= {"deploy maximi": "maximize=", "hardware L40": "L40S", "models gpt-oss-1": "gpt-oss-120b"}
     for line, offered in lines.items():
         assert run_python(code.replace("LINE", repr(f"roofslate {line}"))).split() == [f"plain,{offered}"]
 

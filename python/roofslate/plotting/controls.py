@@ -302,6 +302,7 @@ class Number(Control):
     slider : ipywidgets.Widget or None
         None at zero and at infinity, which give no range.
     field : ipywidgets.Text
+    label, brief : str
     """
 
     def __init__(self, q: Quantity, given: Any, notify: Notify) -> None:
@@ -309,6 +310,7 @@ class Number(Control):
 
         super().__init__(q.name, notify)
         self._q = q
+        self.label, self.brief = label_of(q), q.brief
         ranged = isinstance(given, tuple)
         known = _range(q, given) if ranged else (number(given, q),)
         self._integer = isinstance(given[0] if ranged else given, int)
