@@ -1,4 +1,4 @@
-"""Notebooks in marimo: its converter takes each of them, and what it writes runs as a program."""
+"""Notebooks in marimo: each is converted, and runs as a program."""
 
 import os
 import subprocess

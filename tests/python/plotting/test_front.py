@@ -1,4 +1,4 @@
-"""The explorer as an anywidget: what the front sends moves the controls, and marimo shows it in a real browser."""
+"""The explorer as an anywidget: messages, and a real browser in marimo and Jupyter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def control(front: Any, name: str) -> dict[str, Any]:
 
 
 def send(front: Any, name: str, part: str, value: Any) -> None:
-    """Set the trait as the front does."""
+    """Set the trait like the front."""
     front.move = {"name": name, "part": part, "value": value, "number": front.done + 1}
 
 
@@ -218,7 +218,7 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
 
 
 def opened(browser: Any, address: str) -> tuple[Any, list[str]]:
-    """A page, and what goes wrong in it: errors, and requests to elsewhere."""
+    """A page, and its errors and requests to other servers."""
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.set_default_timeout(90_000)
     trouble: list[str] = []
@@ -229,7 +229,7 @@ def opened(browser: Any, address: str) -> tuple[Any, list[str]]:
 
 
 def use(page: Any) -> None:
-    """Keys move a slider, text is typed: the picture follows, a mistake is told, and all starts anew."""
+    """Use the slider, the field, the menu, and the button: the picture follows."""
     picture = page.locator(f'img[alt^="{rs.charts.latency_vs_batch.subject}"]')
     picture.wait_for()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 600
