@@ -60,12 +60,18 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def run_command(command: str) -> str:
-    """Return the output of a command line of the package, run in this process."""
+    """Return the output of a command line of the package, run in this process.
+
+    ``; echo $?`` adds the exit code.
+    """
     from roofslate.cli import main
 
-    program, *arguments = shlex.split(command.replace("\\\n", " "))
+    words, adds_code, _ = command.partition("; echo $?")
+    program, *arguments = shlex.split(words.replace("\\\n", " "))
     assert program == "roofslate", f"{command!r} is no command of the package. Mark a block that is not run as sh."
     done = CliRunner().invoke(main, arguments)
+    if adds_code:
+        return f"{done.output}{done.exit_code}\n"
     assert done.exit_code == 0, done.output
     return done.output
 

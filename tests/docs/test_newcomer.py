@@ -29,6 +29,13 @@ TASKS = {
         ["$ roofslate sweep scenarios.csv"],
         ["scenarios.csv", "results.csv"],
     ),
+    "decide at the shell": (
+        "docs/how-to/work-at-the-shell.md",
+        "Look up names",
+        ["$ roofslate models gpt-oss", "$ roofslate hardware mi3"],
+        ["tpot.svg"],
+    ),
+    "answer an assistant": ("docs/how-to/answer-an-assistant.md", "Tools", ["| `deploy` |"], []),
     "reproduce C2 and C20": (
         "docs/how-to/draw-a-chart.md",
         "A chart of the lecture with your scenario",

@@ -93,7 +93,7 @@ def test_versions_are_those_of_what_the_package_asks_for():
     project = read_data(ROOT / "pyproject.toml")["project"]
     needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]} - {"tomli"}
     assert needed == set(versions._NEEDED)
-    extras = {name for extra in ("charts", "jupyter", "analysis", "units", "dask", "io")
+    extras = {name for extra in ("charts", "jupyter", "analysis", "units", "dask", "io", "serve", "marimo")
               for line in project["optional-dependencies"][extra] for name in re.findall(r"^[\w-]+", line)}  # fmt: skip
     assert extras <= set(versions._OPTIONAL)
 
@@ -107,12 +107,29 @@ def test_versions_are_those_of_what_the_package_asks_for():
         ("overlap=", ["overlap=board", "overlap=serial_kv", "overlap=none"]),
         ("no_such=", []),
         ("batch_size=", []),
+        ("calibration=fl", ["calibration=floor"]),
     ],
 )
 def test_a_shell_completes_questions(begun, offered):
     found = completion.words(begun)
     assert [word for word in found if word in offered] == offered
     assert len(found) == len(offered) or begun.startswith("hardware=")  # other tests add chips
+
+
+@pytest.mark.parametrize(
+    ("command", "begun", "offered"),
+    [
+        ("deploy", "obj", ["objective="]),
+        ("deploy", "objective=hbm_d", ["objective=hbm_drain_time"]),
+        ("best", "also=pass_time,hbm_d", ["also=pass_time,hbm_drain_time"]),
+        ("solve", "at=l", ["at=largest"]),
+        ("best", "prune=n", ["prune=no"]),
+        ("summary", "bands=", []),
+        ("evaluate", "objective=hbm_d", []),
+    ],
+)
+def test_a_shell_completes_keywords(command, begun, offered):
+    assert completion.words(begun, command) == offered
 
 
 def test_a_shell_completes_commands(run_python):
@@ -123,6 +140,7 @@ from roofslate.cli import main
 main(prog_name="roofslate")
 """
     lines = {"evaluate hbm_d": "hbm_drain_time", "quantities hbm_d": "hbm_drain_time", "presets prices": "prices"}
+    lines |= {"deploy maximi": "maximize=", "hardware L40": "L40S", "models gpt-oss-1": "gpt-oss-120b"}
     for line, offered in lines.items():
         assert run_python(code.replace("LINE", repr(f"roofslate {line}"))).split() == [f"plain,{offered}"]
 

@@ -26,7 +26,7 @@ MOST_PACKAGES = 16
 MOST_LINES = 500
 LONGER = {"typing"}  # generated: the names and inputs of all quantities
 ROOTS = {"", "__main__"}  # the names of the package and their homes; the program
-LAZY = {*ROOTS, "cli.commands"}  # what a command does is loaded when it is run
+LAZY = {*ROOTS, "cli.program"}  # a command is loaded when it runs
 
 
 class Import(NamedTuple):

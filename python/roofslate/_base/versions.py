@@ -17,7 +17,10 @@ __all__ = ["show_versions"]
 _NEEDED = ("click", "jinja2", "numpy", "pandas", "tqdm", "xarray")
 
 
-_OPTIONAL = ("dask", "distributed", "ipywidgets", "jupyterlab", "matplotlib", "pint", "pyarrow", "scipy")
+_OPTIONAL = (
+    *("anywidget", "dask", "distributed", "ipywidgets", "jupyterlab", "marimo", "matplotlib", "mcp", "pint"),
+    *("pyarrow", "scipy"),
+)
 
 
 def show_versions(file: TextIO | None = None) -> None:

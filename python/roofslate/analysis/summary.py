@@ -17,6 +17,7 @@ from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
 from roofslate.grid.basis import carriers_of, default_estimate
 from roofslate.grid.read import Settled, changed, with_scenario
+from roofslate.presets.fits import check_level
 from roofslate.presets.lookup import find_preset
 from roofslate.registry.registry import ancestors, current, lookup
 
@@ -159,6 +160,11 @@ class Summary(Result):
             rows.append(cells)
         return rows
 
+    @property
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of the table as `str` and Jupyter show it."""
+        return self._columns(), self._rows()
+
     def _missing_lines(self) -> list[str]:
         """What is missing, each with the outcomes that need it."""
         by_input: dict[str, list[str]] = {}
@@ -225,6 +231,7 @@ def summary(scenario: Mapping[str, Any] | None = None, /, *, bands: float = 0.8,
     >>> rs.summary(scenario, concurrency=64).missing["cost_per_request"]
     'context_length or input_tokens or turn_input_tokens'
     """
+    check_level(bands)
     inputs = with_scenario(scenario, inputs)
     training = not _TRAINING_LOAD.isdisjoint(inputs) and _SERVING_LOAD.isdisjoint(inputs)
     words = _TRAINING if training else _SERVING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from roofslate.cli.commands import main
+from roofslate.cli import commands, searches
+from roofslate.cli.program import main
 
-__all__ = ["main"]
+__all__ = ["commands", "main", "searches"]

@@ -1,210 +1,42 @@
-"""The command line as its user sees it: commands, options and help. What a command does is loaded when it is run."""
+"""Commands that compute, explain and list: arguments, options and help."""
 
 from __future__ import annotations
 
-import errno
-import io
-import re
-import sys
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import click
 
-from roofslate._base.interrupts import INTERRUPTED, raise_on_interrupt, was_interrupted
-from roofslate._base.messages import unknown
-from roofslate._base.version import __version__
 from roofslate.cli.formats import FORMATS
-from roofslate.errors import RoofslateError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from roofslate.cli.program import (
+    calibration_option,
+    completed,
+    do,
+    form_option,
+    main,
+    output_option,
+    scenario_option,
+    threads_option,
+    units_option,
+)
 
 __all__ = ["main"]
 
 
-# The module of each command, with a function run_<command>: help and completion load none of them.
-_HOMES = {
-    "evaluate": "evaluate",
-    "sweep": "sweep",
-    "explain": "explain",
-    "compare": "explain",
-    "summary": "explain",
-    "quantities": "lists",
-    "presets": "lists",
-    "catalog": "lists",
-    "validate": "validate",
-    "lecture": "lecture",
-}
-
-
-_LONGEST = 1000  # characters of a message
-
-
-_EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
-
-
-class _Commands(click.Group):
-    """A group whose mistakes end in one line and exit code 2; Ctrl-C in 130."""
-
-    def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
-        extra.pop("standalone_mode", None)
-        if sys.stdout is None:
-            sys.stdout = _Closed()
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")  # a terminal without µ shows ?
-        try:
-            code = super().main(args, prog_name or "roofslate", standalone_mode=False, **extra)
-        except (click.Abort, KeyboardInterrupt):
-            sys.exit(INTERRUPTED)
-        except Exception as error:
-            if was_interrupted():  # in an import, which may end in any error
-                sys.exit(INTERRUPTED)
-            _explain(error)
-            raise
-        sys.exit(code if isinstance(code, int) else 0)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise unknown("command", args[0], self.list_commands(ctx))
-        return super().resolve_command(ctx, args)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.commands)  # in the order of this file
-
-
-def _completed(what: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """What a shell offers for an argument."""
-
-    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-        found: list[str] = getattr(import_module("roofslate.cli.completion"), what)(begun)
-        return found
-
-    return complete
-
-
-def _do(command: str, given: dict[str, Any]) -> None:
-    """Do what a command is for."""
-    run = getattr(import_module(f"roofslate.cli.{_HOMES[command]}"), f"run_{command}")
-    raise_on_interrupt()
-    run(**given)
-
-
-def _shortened(message: str) -> str:
-    """Message of click, which repeats what was given, however long."""
-    if len(message) <= _LONGEST:
-        return message
-    brief = re.sub(r"\S{200,}", lambda word: f"{word[0][:80]}... ({len(word[0]):,} characters)", message)
-    return brief if len(brief) <= _LONGEST else f"{brief[:_LONGEST]}... ({len(brief):,} characters)"
-
-
-class _Closed(io.TextIOBase):
-    """Standard output that the caller closed; Python has None for it."""
-
-    def write(self, text: str) -> int:
-        if not text:
-            return 0
-        raise OSError(errno.EBADF, "standard output is closed")
-
-
-def _explain(error: Exception) -> None:
-    """End with the one line that an error comes to; return where it is ours to mend."""
-    match error:
-        case click.ClickException():
-            _fail(_shortened(error.format_message()))
-        case RoofslateError():
-            _fail(str(error))
-        case ModuleNotFoundError():
-            extra = _EXTRAS.get(str(error.name).split(".")[0])
-            if extra:
-                _fail(f"this needs {error.name}, which is not installed: pip install 'roofslate[{extra}]'")
-        case OSError():
-            _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-        case MemoryError():
-            _fail("there is not enough memory for this; take fewer points")
-
-
-def _fail(message: str) -> NoReturn:
-    click.echo(f"roofslate: {' '.join(message.split())}", err=True)
-    sys.exit(2)
-
-
-@click.group(
-    cls=_Commands,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-@click.version_option(__version__, prog_name="roofslate")
-@click.pass_context
-def main(context: click.Context) -> None:
-    """How frontier language models are trained and served, and what that costs, from first principles.
-
-    \b
-    roofslate lecture                    the lecture as a report: charts, answers, inconsistencies
-    roofslate quantities memory          what can be asked for and given
-    roofslate presets                    models, hardware, prices, loss laws by name
-    roofslate validate                   predictions against measured runs
-    roofslate explain pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=256 context_length=8k
-    roofslate evaluate pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=1:4096:13:log context_length=8k
-
-    \b
-    Questions are written as names of quantities, inputs as NAME=VALUE; `roofslate evaluate --help` has the rules.
-    A mistake ends with one line on standard error and exit code 2.
-    In bash, eval "$(_ROOFSLATE_COMPLETE=bash_source roofslate)" completes names; zsh_source and fish_source too.
-    """  # noqa: D301
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-
-
-_scenario_option = click.option(
-    "--scenario",
-    "-s",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="TOML file of inputs, name = value; the command line beats it.",
-)
-
-
-_units_option = click.option(
-    "--units",
-    "-u",
-    multiple=True,
-    metavar="NAME=UNIT",
-    help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
-)
-
-
-_threads_option = click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="By default as many as the process may use; results do not depend on it.",
-)
-
-
 @main.command(short_help="Quantities at a point or over a grid.")
-@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY... [NAME=VALUE]...")
-@_scenario_option
-@_units_option
+@click.argument("words", nargs=-1, shell_complete=completed("words", "evaluate"), metavar="QUANTITY... [NAME=VALUE]...")
+@scenario_option
+@calibration_option
+@units_option
 @click.option(
     "--format",
     "-f",
     "form",
     type=click.Choice(FORMATS),
-    help="How the result is written; by default what the name of the file says, or a table.",
+    help="How the result is written; by default as the name of the file says, or a table.",
 )
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write here instead of to the terminal.",
-)
-@_threads_option
+@output_option
+@threads_option
 def evaluate(**given: Any) -> None:
     """Compute quantities at a point, or at each point of a grid.
 
@@ -239,12 +71,12 @@ def evaluate(**given: Any) -> None:
       roofslate quantities [TEXT]   quantities with units and meaning; each can be an output or an input
       roofslate presets [NAME]      models, hardware, prices and loss laws, with their numbers and sources
     """  # noqa: D301
-    _do("evaluate", given)
+    do("evaluate", given)
 
 
 @main.command(short_help="Quantities for each row of a scenario file.")
 @click.argument("source", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="[NAME=VALUE]...")
+@click.argument("words", nargs=-1, shell_complete=completed("words"), metavar="[NAME=VALUE]...")
 @click.option("--outputs", required=True, metavar="NAME,...", help="Quantities to compute.")
 @click.option(
     "--output",
@@ -257,9 +89,10 @@ def evaluate(**given: Any) -> None:
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists, at the end.")
 @click.option("--ignore", multiple=True, metavar="NAME,...", help="Columns that are no inputs; they are written too.")
-@_scenario_option
-@_units_option
-@_threads_option
+@scenario_option
+@calibration_option
+@units_option
+@threads_option
 def sweep(**given: Any) -> None:
     """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
 
@@ -276,12 +109,13 @@ def sweep(**given: Any) -> None:
       roofslate sweep scenarios.parquet --outputs cost_per_token --units cost_per_token=USD/Mtoken \\
           --ignore owner,id -o results.csv --overwrite hardware="GB200 NVL72" chip_price="3 USD/h"
     """  # noqa: D301
-    _do("sweep", given)
+    do("sweep", given)
 
 
 @main.command(short_help="The derivation of one value, as on the board.")
-@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY [NAME=VALUE]...")
-@_scenario_option
+@click.argument("words", nargs=-1, shell_complete=completed("words"), metavar="QUANTITY [NAME=VALUE]...")
+@scenario_option
+@calibration_option
 @click.option(
     "--format",
     "-f",
@@ -304,28 +138,32 @@ def explain(**given: Any) -> None:
       roofslate explain hbm_drain_time hardware=H100 --format markdown
       roofslate explain pass_time hardware=H100 model=Llama-3.1-8B batch_size=64 context_length=8k chips=1 --depth 1
     """  # noqa: D301
-    _do("explain", given)
+    do("explain", given)
 
 
 @main.command(short_help="All outcomes of a deployment or a training run.")
-@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="[NAME=VALUE]...")
-@_scenario_option
+@click.argument("words", nargs=-1, shell_complete=completed("words", "summary"), metavar="[NAME=VALUE]...")
+@scenario_option
+@calibration_option
+@form_option
+@output_option
 def summary(**given: Any) -> None:
     """Show memory, latency, throughput and cost of one scenario: lower bound and estimate.
 
     \b
     Inputs are written as for `roofslate evaluate`, without lists and ranges. Outcomes that lack an input are listed.
+    bands=0.9 gives the level of the band. The exit code is 1 if the model does not fit into memory.
 
     \b
     Example
       roofslate summary model=Llama-3.1-70B weight_format=fp8 hardware="HGX H100" chip_price="2 USD/h" \\
           concurrency=64 input_tokens=8k output_tokens=1k
     """  # noqa: D301
-    _do("summary", given)
+    do("summary", given)
 
 
 @main.command(short_help="Why a value differs between two scenarios.")
-@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
+@click.argument("words", nargs=-1, shell_complete=completed("words"), metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
 def compare(**given: Any) -> None:
     """Explain the ratio of a quantity in two scenarios, factor by factor; the factors multiply to the ratio.
 
@@ -335,11 +173,11 @@ def compare(**given: Any) -> None:
     Example
       roofslate compare cost_per_token today.toml tomorrow.toml model=DeepSeek-V3 context_length=32k
     """  # noqa: D301
-    _do("compare", given)
+    do("compare", given)
 
 
 @main.command(short_help="What can be asked for and given.")
-@click.argument("search", required=False, shell_complete=_completed("names"))
+@click.argument("search", required=False, shell_complete=completed("names"))
 @click.option(
     "--format",
     "-f",
@@ -358,11 +196,11 @@ def quantities(**given: Any) -> None:
       roofslate quantities pass_time
       roofslate quantities --format csv
     """  # noqa: D301
-    _do("quantities", given)
+    do("quantities", given)
 
 
 @main.command(short_help="Models, hardware, prices and loss laws known by name.")
-@click.argument("name", required=False, shell_complete=_completed("presets"))
+@click.argument("name", required=False, shell_complete=completed("presets"))
 def presets(**given: Any) -> None:
     """List the presets of model=, hardware= and the other keywords; with NAME, its numbers and where they come from.
 
@@ -372,7 +210,7 @@ def presets(**given: Any) -> None:
       roofslate presets hardware
       roofslate presets "GB200 NVL72"
     """  # noqa: D301
-    _do("presets", given)
+    do("presets", given)
 
 
 @main.command(short_help="Numbers of presets that are stale, unverified, or contradicted.")
@@ -391,12 +229,15 @@ def catalog(**given: Any) -> None:
       roofslate catalog check
       roofslate catalog check --date 2026-11-22 --finding stale
     """  # noqa: D301
-    _do("catalog", given)
+    do("catalog", given)
 
 
 @main.command(short_help="Predictions against measured runs.")
 @click.argument("table", required=False, type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
+@calibration_option
+@form_option
+@output_option
 @click.option(
     "--rows",
     "rows_file",
@@ -421,7 +262,7 @@ def validate(**given: Any) -> None:
       roofslate validate runs.csv --rows predicted.csv
       roofslate validate results/ hardware=H200 chips=8 weight_format=fp8
     """  # noqa: D301
-    _do("validate", given)
+    do("validate", given)
 
 
 @main.command(short_help="The lecture as a report.")
@@ -439,4 +280,4 @@ def lecture(**given: Any) -> None:
 
     Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
     """
-    _do("lecture", given)
+    do("lecture", given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from roofslate.cli.keywords import KEYWORDS
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
 
@@ -14,14 +15,28 @@ if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext, SimpleMatcherResult
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["begun_words", "load_ipython_extension", "names", "presets", "words"]
+__all__ = [
+    "begun_words",
+    "calibrations",
+    "hardware",
+    "load_ipython_extension",
+    "models",
+    "names",
+    "presets",
+    "words",
+]
 
 
-def words(begun: str) -> list[str]:
-    """Words of a question: names of quantities, inputs with ``=``, presets and choices behind it."""
+def words(begun: str, command: str = "") -> list[str]:
+    """Complete a word: quantities, keywords, inputs and the values after ``=``."""
     name, given, value = begun.partition("=")
+    keywords = KEYWORDS.get(command, {})
     if not given:
-        return [*(f"{kind}=" for kind in PRESETS if kind.startswith(begun)), *names(begun)]
+        return [*(f"{kind}=" for kind in (*keywords, *PRESETS) if kind.startswith(begun)), *names(begun)]
+    if name in keywords:
+        before, comma, last = value.rpartition(",")
+        offered = [word for word in _CHOICES.get(keywords[name], entries()) if word.startswith(last)]
+        return [f"{name}={before}{comma}{word}" for word in offered]
     known = list(PRESETS[name]) if name in PRESETS else entries()[name].choices if name in entries() else ()
     return [f"{name}={x}" for x in known if x.lower().startswith(value.lower())]
 
@@ -35,6 +50,21 @@ def presets(begun: str) -> list[str]:
     """Kinds of presets and their names."""
     known = [*PRESETS, *(name for catalog in PRESETS.values() for name in catalog)]
     return [name for name in known if name.lower().startswith(begun.lower())]
+
+
+def models(begun: str) -> list[str]:
+    """Names of models."""
+    return [name for name in PRESETS["model"] if name.lower().startswith(begun.lower())]
+
+
+def hardware(begun: str) -> list[str]:
+    """Names of chips and systems."""
+    return [name for name in PRESETS["hardware"] if name.lower().startswith(begun.lower())]
+
+
+def calibrations(begun: str) -> list[str]:
+    """Names of calibrations."""
+    return [name for name in PRESETS["calibration"] if name.lower().startswith(begun.lower())]
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
@@ -85,6 +115,9 @@ def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:
     if keyword and (keyword[1] in PRESETS or keyword[1] in entries()):
         return [each.partition("=")[2] for each in words(f"{keyword[1]}={begun}")], begun
     return names(begun), begun
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {"flag": ("yes", "no"), "number": (), "word": ("smallest", "largest", "all")}
 
 
 _ENDED = re.compile(r"#[^\n]*|(\"|')(?:\\.|(?!\1)[^\\\n])*\1")

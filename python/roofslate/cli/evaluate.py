@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from roofslate.cli.answers import of_result, write_answer
+from roofslate.cli.calls import read_call
 from roofslate.cli.formats import format_of
-from roofslate.cli.rows import long_form, text_stream, write_csv, write_json, write_parquet, write_table
-from roofslate.cli.words import check_outputs, read_inputs, reported_warnings, texts_of, units_of
+from roofslate.cli.rows import (
+    json_head,
+    long_form,
+    text_stream,
+    write_csv,
+    write_json,
+    write_markdown,
+    write_parquet,
+    write_table,
+)
+from roofslate.cli.words import check_outputs, reported_warnings, units_of
+from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.basis import basis
 from roofslate.grid.label import conversions, provenance
 from roofslate.grid.read import read_grid
 from roofslate.grid.run import compute
@@ -24,25 +37,33 @@ __all__ = ["run_evaluate"]
 def run_evaluate(
     words: Sequence[str],
     scenario: Path | None,
+    calibration: str | None,
     units: Sequence[str],
     form: str | None,
     output: Path | None,
     threads: int | None,
 ) -> None:
     """Write quantities over a grid, a row for each point."""
-    outputs, texts = texts_of(words)
+    outputs, keywords, inputs = read_call("evaluate", words, scenario, calibration)
     if not outputs:
         raise click.UsageError("no quantity was asked for; `roofslate quantities` lists them")
     check_outputs(outputs)
     form = form or format_of(output)
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs a file: --output FILE")
-    inputs = read_inputs(texts, scenario)
     in_units = units_of(units)
 
     wanted = list(dict.fromkeys(outputs))
+    if "bands" in keywords and form != "parquet":
+        with reported_warnings() as messages:
+            outcome = evaluate(wanted, inputs, bands=keywords["bands"], units=in_units, threads=threads)
+        with text_stream(output) as stream:
+            write_answer(of_result(outcome).noted(messages), form, stream, in_units)
+        return
+    if "bands" in keywords:
+        raise click.UsageError("bands are not written as parquet; choose --format csv, json or markdown")
     converted = conversions(wanted, in_units)
-    with reported_warnings():
+    with reported_warnings() as messages:
         grid = read_grid(inputs, wanted)
     factors = {name: factor for name, (factor, _) in converted.items()}
     results = compute(grid, wanted, factors, np.dtype("float64"), threads=threads)
@@ -55,6 +76,9 @@ def run_evaluate(
             write_table(columns, stream, in_units)
         elif form == "csv":
             write_csv(columns, stream)
+        elif form == "markdown":
+            write_markdown(columns, stream, in_units)
         else:
-            write_json(columns, stream, provenance(grid))
+            said = {name: dict(basis([name], grid)) for name in wanted}
+            write_json(columns, stream, json_head(columns, provenance(grid), said, messages))
         stream.flush()

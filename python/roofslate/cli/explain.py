@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ import click
 from roofslate.analysis.compare import compare
 from roofslate.analysis.explain import explain
 from roofslate.analysis.summary import summary
+from roofslate.cli.answers import of_summary, write
+from roofslate.cli.calls import read_call, with_calibration
+from roofslate.cli.formats import format_of
 from roofslate.cli.words import check_outputs, read_inputs, reported_warnings, scenario_inputs, texts_of
 
 if TYPE_CHECKING:
@@ -18,13 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["run_compare", "run_explain", "run_summary"]
 
 
-def run_explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
+def run_explain(
+    words: Sequence[str], scenario: Path | None, calibration: str | None, form: str, depth: int | None
+) -> None:
     """Print the derivation of one value."""
     outputs, texts = texts_of(words)
     if len(outputs) != 1:
         raise click.UsageError(f"explain takes one quantity and inputs as NAME=VALUE, got {len(outputs)} quantities")
     check_outputs(outputs)
-    inputs = read_inputs(texts, scenario)
+    inputs = read_inputs(with_calibration(texts, calibration), scenario)
 
     with reported_warnings():
         derivation = explain(outputs[0], inputs, depth=depth)
@@ -48,12 +54,17 @@ def run_compare(words: Sequence[str]) -> None:
     click.echo(str(compare(a, b, output, **read_inputs(texts, None))))
 
 
-def run_summary(words: Sequence[str], scenario: Path | None) -> None:
-    """Print all outcomes of one scenario."""
-    stray, texts = texts_of(words)
+def run_summary(
+    words: Sequence[str], scenario: Path | None, calibration: str | None, form: str | None, output: Path | None
+) -> None:
+    """Print all outcomes of one scenario. If it does not fit into memory, leave with 1."""
+    stray, keywords, inputs = read_call("summary", words, scenario, calibration)
     if stray:
         raise click.UsageError(f"summary takes inputs as NAME=VALUE, got {stray[0]!r}")
-    inputs = read_inputs(texts, scenario)
+    form = form or format_of(output)
 
-    with reported_warnings():
-        click.echo(str(summary(inputs)))
+    with reported_warnings() as messages:
+        outcome = summary(inputs, **keywords)
+    write(of_summary(outcome, inputs).noted(messages), form, output)
+    if outcome.fits is False:
+        sys.exit(1)

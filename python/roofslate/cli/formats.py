@@ -9,10 +9,12 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FORMATS", "format_of"]
+__all__ = ["FORMATS", "FORMS", "format_of"]
 
 
-FORMATS = ("table", "csv", "json", "parquet")
+FORMS = ("table", "json", "csv", "markdown")
+FORMATS = (*FORMS, "parquet")
+_SUFFIXES = {"csv": "csv", "json": "json", "md": "markdown", "parquet": "parquet", "txt": "table"}
 
 
 def format_of(output: Path | None) -> str:
@@ -20,6 +22,6 @@ def format_of(output: Path | None) -> str:
     if output is None:
         return "table"
     suffix = output.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS[1:]:
+    if suffix not in _SUFFIXES:
         raise click.UsageError(f"{output}: which format? Use --format, or a name that ends in .csv, .json or .parquet")
-    return suffix
+    return _SUFFIXES[suffix]

@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from roofslate._base.files import whole_file
+from roofslate.display.markdown import markdown_table
 from roofslate.evaluation.table_files import ParquetWriter, with_units
 from roofslate.grid.grid import spread
 from roofslate.registry.registry import entries
@@ -45,8 +46,18 @@ def text_stream(output: Path | None) -> Iterator[IO[str]]:
 class Column:
     """A column of a result, axis or output, a row for each point of the grid."""
 
-    def __init__(self, name: str, values: Any, dims: Sequence[str], sizes: Mapping[str, int], unit: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        values: Any,
+        dims: Sequence[str],
+        sizes: Mapping[str, int],
+        unit: str = "",
+        *,
+        undefined: str = "nan",
+    ) -> None:
         self.name, self.unit = name, unit
+        self.undefined = undefined  # in a table for reading
         self.is_axis = name in sizes
         self.is_number = values.dtype.kind == "f"
         self.points = np.broadcast_to(spread(values, dims, list(sizes)), tuple(sizes.values()))
@@ -93,22 +104,36 @@ def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tu
 
 def write_table(columns: Sequence[Column], stream: IO[str], as_asked: Container[str]) -> None:
     """Write for reading: scaled numbers, unless their unit is `as_asked`, with the unit in the header."""
+    printed = []
+    for column, header, cells in _readable(columns, as_asked):
+        width = max(len(header), *map(len, cells)) if cells else len(header)
+        align = str.rjust if column.is_number else str.ljust
+        printed.append([align(text, width) for text in [header, *cells]])
+    stream.writelines("  ".join(row).rstrip() + "\n" for row in zip(*printed, strict=True))
+
+
+def write_markdown(columns: Sequence[Column], stream: IO[str], as_asked: Container[str]) -> None:
+    """Write as a table of Markdown, with the numbers of `write_table`."""
+    readable = list(_readable(columns, as_asked))
+    heads = [header for _, header, _ in readable]
+    rows = zip(*(cells for _, _, cells in readable), strict=True)
+    stream.write(markdown_table(heads, rows, [column.is_number for column, _, _ in readable]))
+
+
+def _readable(columns: Sequence[Column], as_asked: Container[str]) -> Iterator[tuple[Column, str, list[str]]]:
+    """Give each column with its header and its texts, for reading."""
     points = columns[0].points.size
     if points > _MOST_TABLE_ROWS:
         raise click.UsageError(f"a table of {points:,} rows is not for reading; choose --format csv, json or parquet")
-    printed = []
     for column in columns:
         label, cells = column.unit, column.cells(0, points)
         if column.is_number:
             factor = 1.0
             if column.name not in as_asked and column.unit:
                 factor, label = scale(column.points, column.unit)
-            cells = [_number(x / factor) for x in cells]
+            cells = [_number(x / factor) if x == x else column.undefined for x in cells]
         header = f"{column.name} [{label}]" if label not in ("", "1") else column.name
-        width = max(len(header), *map(len, cells))
-        align = str.rjust if column.is_number else str.ljust
-        printed.append([align(text, width) for text in [header, *cells]])
-    stream.writelines("  ".join(row).rstrip() + "\n" for row in zip(*printed, strict=True))
+        yield column, header, [str(cell) for cell in cells]
 
 
 def _number(x: float) -> str:
@@ -125,8 +150,48 @@ def write_csv(columns: Sequence[Column], stream: IO[str]) -> None:
     writer.writerows(_rows(columns, lambda x: "" if x != x else x))
 
 
-def write_json(columns: Sequence[Column], stream: IO[str], attrs: Mapping[str, str]) -> None:
-    """Write full precision, with what was asked; null for "undefined"."""
+def write_json(columns: Sequence[Column], stream: IO[str], head: Mapping[str, Any]) -> None:
+    """Write full precision below a `head`, null for "undefined"."""
+    stream.write(json.dumps(head, indent=2, ensure_ascii=False).removesuffix("\n}") + ',\n  "rows": [')
+    before = "\n    "
+    for row in json_rows(columns):
+        stream.write(before + json.dumps(row, allow_nan=False, ensure_ascii=False))
+        before = ",\n    "
+    stream.write("\n  ]\n}\n")
+
+
+def json_head(
+    columns: Sequence[Column], attrs: Mapping[str, str], said: Mapping[str, Mapping[str, str]], notes: Sequence[str]
+) -> dict[str, Any]:
+    """Describe the rows of a result in JSON.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    attrs : dict of str
+        The version, and the inputs.
+    said : dict of dict
+        By column: basis, calibration, support.
+    notes : sequence of str
+        Assumptions and warnings.
+
+    Returns
+    -------
+    dict
+    """
+    described = {c.name: {**({"unit": c.unit} if c.unit else {}), **said.get(c.name, {})} for c in columns}
+    return {
+        "roofslate_version": attrs["roofslate_version"],
+        "inputs": {name: text for name, text in attrs.items() if name != "roofslate_version"},
+        "axes": [column.name for column in columns if column.is_axis],
+        "units": {column.name: column.unit for column in columns if column.unit},
+        "columns": described,
+        "notes": list(notes),
+    }
+
+
+def json_rows(columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
+    """Rows as JSON has them: null for "undefined", "inf" for "never"."""
 
     def plain(x: Any) -> Any:
         if not isinstance(x, float) or math.isfinite(x):
@@ -134,18 +199,7 @@ def write_json(columns: Sequence[Column], stream: IO[str], attrs: Mapping[str, s
         return None if math.isnan(x) else str(x)
 
     names = [column.name for column in columns]
-    head = {
-        "roofslate_version": attrs["roofslate_version"],
-        "inputs": {name: text for name, text in attrs.items() if name != "roofslate_version"},
-        "axes": [column.name for column in columns if column.is_axis],
-        "units": {column.name: column.unit for column in columns if column.unit},
-    }
-    stream.write(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "rows": [')
-    before = "\n    "
-    for row in _rows(columns, plain):
-        stream.write(before + json.dumps(dict(zip(names, row, strict=True)), allow_nan=False))
-        before = ",\n    "
-    stream.write("\n  ]\n}\n")
+    return (dict(zip(names, row, strict=True)) for row in _rows(columns, plain))
 
 
 def write_parquet(columns: Sequence[Column], path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from roofslate.cli.calls import with_calibration
 from roofslate.cli.words import check_outputs, read_inputs, texts_of, units_of
 from roofslate.evaluation.sweep import sweep
 
@@ -25,6 +26,7 @@ def run_sweep(
     overwrite: bool,
     ignore: Sequence[str],
     scenario: Path | None,
+    calibration: str | None,
     units: Sequence[str],
     threads: int | None,
 ) -> None:
@@ -36,7 +38,7 @@ def run_sweep(
     if stray:
         raise click.UsageError(f"{stray[0]!r}: an input is written NAME=VALUE, a quantity goes to --outputs")
     check_outputs(wanted)
-    inputs = read_inputs(texts, scenario)
+    inputs = read_inputs(with_calibration(texts, calibration), scenario)
     in_units = units_of(units)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

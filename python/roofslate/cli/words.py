@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,8 @@ from roofslate._base.messages import shown
 from roofslate._base.toml import TomlFile
 from roofslate.errors import RoofslateError, RoofslateWarning, UnknownName
 from roofslate.grid.read import read_grid, with_scenario
+from roofslate.presets.calibration import FittedConstants
+from roofslate.presets.calibration_files import read
 from roofslate.registry.values import input_quantity, wanted_names
 from roofslate.registry.words import DAY
 from roofslate.units import geomspace, linspace
@@ -20,7 +23,6 @@ from roofslate.units.axes import MOST_POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from roofslate.registry.registry import Quantity
 
@@ -43,6 +45,9 @@ _PRESET_INPUTS = (
 _MOST_DIGITS = 1000  # of a number of points: Python reads some thousands
 
 
+_INPUT = re.compile(r"\s*([^=<>!\s]*)\s*=(?!=)(.*)", re.DOTALL)  # a condition is none
+
+
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
 
 
@@ -51,10 +56,11 @@ def texts_of(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     outputs: list[str] = []
     inputs: dict[str, str] = {}
     for word in words:
-        name, equals, value = (part.strip() for part in word.partition("="))
-        if not equals:
-            outputs.append(name)
+        written = _INPUT.fullmatch(word)
+        if written is None:
+            outputs.append(word.strip())
             continue
+        name, value = (part.strip() for part in written.groups())
         if not name or not value:
             raise click.UsageError(f"{word!r}: an input is written NAME=VALUE, without spaces around the =")
         if name in inputs:
@@ -84,14 +90,22 @@ def _value(name: str, text: str) -> Any:
     items = [item.strip() for item in text.split(",")]
     if not all(items):
         raise click.UsageError(f"{name}: the list {text!r} has an empty place")
+    if name == "calibration":
+        calibrations = [_calibration(item) for item in items]
+        return calibrations if len(calibrations) > 1 else calibrations[0]
     if ":" not in text:
         return items if len(items) > 1 else items[0]
     if q is None or q.choices:
         raise click.UsageError(f"{name}: {text!r} is a range, but {name} takes words; a list is written with commas")
-    return _range(name, text)
+    return read_range(name, text)
 
 
-def _range(name: str, text: str) -> Any:
+def _calibration(text: str) -> Any:
+    """The name of a calibration, or the constants of a file."""
+    return read(Path(text), FittedConstants) if text.lower().endswith(".toml") else text
+
+
+def read_range(name: str, text: str) -> Any:
 
     parts = [part.strip() for part in text.split(":")]
     if "," in text or len(parts) not in (3, 4) or not all(parts) or parts[3:] not in ([], ["log"]):
@@ -142,20 +156,22 @@ def read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, An
 
 
 @contextlib.contextmanager
-def reported_warnings() -> Iterator[None]:
-    """Write the warnings of a call as lines of the command."""
+def reported_warnings() -> Iterator[list[str]]:
+    """Write the warnings of a call as lines of the command, and collect them."""
+    messages: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always", RoofslateWarning)
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, RoofslateWarning):
+                messages.append(str(message))
                 click.echo(f"roofslate: {message}", err=True)
             else:
                 otherwise(message, category, *place, **more)
 
         warnings.showwarning = show
-        yield
+        yield messages
 
 
 def check_outputs(names: Sequence[str]) -> None:

@@ -240,6 +240,16 @@ class Deployments:
             rows.append([f"{rank}", self._named(row), *(self._written(n, row[n]) for n in shown), *margin])
         return ["rank", "deployment", *shown, *([MARGIN] if MARGIN in self.table else [])], rows
 
+    @property
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Head and first rows of the table as `str` and Jupyter show it."""
+        return self._rows()
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """All that was given and is no axis, presets by name."""
+        return {name: x for name, (x, dims) in self._settings.items() if not dims}
+
     def _summary(self) -> str:
         conditions = " and ".join([c.text for c in self.conditions]) or "no condition"
         goal = "largest" if self.maximize else "least"

@@ -312,6 +312,7 @@ class Number(Control):
     slider : ipywidgets.Widget or None
         None at zero and infinity, which have no range.
     field : ipywidgets.Text
+    label, brief : str
     """
 
     def __init__(self, q: Quantity, given: Any, notify: Notify) -> None:
@@ -319,6 +320,7 @@ class Number(Control):
 
         super().__init__(q.name, notify)
         self._q = q
+        self.label, self.brief = label_of(q), q.brief
         ranged = isinstance(given, tuple)
         known = _range(q, given) if ranged else (number(given, q),)
         self._integer = isinstance(given[0] if ranged else given, int)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from roofslate import units
-from roofslate._base.locks import Lock
+from roofslate._base.locks import Lock, cached_property
 from roofslate._base.messages import shown, unknown
 from roofslate.display import style
 from roofslate.errors import InputTypeError, MissingInput, PresetError, RoofslateError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled
 from roofslate.plotting.controls import control, exact_text
+from roofslate.plotting.front import front_of
 from roofslate.plotting.plot import plot
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
@@ -345,6 +346,16 @@ class Explorer:
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         return {**self.widget._repr_mimebundle_(**options), "text/plain": repr(self)}
+
+    @cached_property
+    def anywidget(self) -> Any:
+        """The explorer as one anywidget, which marimo shows: ``pip install 'roofslate[marimo]'``."""
+        pages = {"markup": self._canvas, "trouble": self._trouble, "code": self._code}
+        return front_of(self.controls, pages, self.reset)
+
+    def _display_(self) -> Any:
+        """Show itself in marimo, which shows an anywidget and no ipywidgets."""
+        return self.anywidget
 
     def _changed(self, mistake: RoofslateError | None) -> None:
         """Handle a moved control. During a draw, a front end queues only the latest move."""
