@@ -20,6 +20,7 @@ _HOMES = {
     "analysis.sobol": ("VarianceShares", "sobol"),
     "analysis.solve": ("solve",),
     "analysis.summary": ("Summary", "summary"),
+    "analysis.workbook": ("to_excel",),
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
     "deployment.pools": ("PoolDeployments",),

@@ -384,9 +384,8 @@ def _score(
 
 def _supports(chosen: Calibration, output: str, kinds: Mapping[str, Any]) -> Any:
     """What the prediction of each row rests on, in one word."""
-    keys = list(zip(*kinds.values(), strict=True))
-    each = {key: chosen.support(output, **dict(zip(kinds, key, strict=True))) for key in set(keys)}
-    return np.array([each[key].partition(":")[0] for key in keys], dtype=object)
+    codes, texts = chosen.support_of_rows(output, kinds)
+    return np.array([text.partition(":")[0] for text in texts], dtype=object)[codes]
 
 
 def _bounds(tables: Iterable[measurements.Table], scored: Sequence[_Scored], summary: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,45 @@
+"""Where the number of an input comes from, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roofslate.grid.grid import Grid
+    from roofslate.registry.registry import Quantity
+
+__all__ = ["origin"]
+
+
+def origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int = 0) -> str:
+    """Where the number of a quantity at which a derivation ends comes from.
+
+    Parameters
+    ----------
+    q : Quantity
+    grid : Grid
+        The scenario.
+    values : mapping
+        The numbers of the derivation.
+    level : int
+        The depth that derives it, where it follows from others.
+
+    Returns
+    -------
+    str
+        "given", the preset and its source, "default" with its source, or the depth.
+    """
+    i = grid.inputs.get(q.name)
+    if i is None:
+        if q.computed or q.fallback in values:
+            return f"computed; depth={level} derives it"
+        return f"default [{q.source}]" if values[q.name] == q.default else "implied by what is given"
+    if i.origin is None:
+        return "given"
+    if i.origin not in grid.presets:
+        return f"{i.origin} {grid.layout}"
+    preset = grid.presets[i.origin][0]
+    fact = preset.facts.get(q.name)
+    return f"{i.origin} {preset.name}{f': {fact.origin}' if fact else ''}"

@@ -1,0 +1,378 @@
+"""Tables of any kind: their columns as inputs, and results as a table of the same kind."""
+
+from __future__ import annotations
+
+import abc
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from roofslate._base.messages import shown
+from roofslate.errors import AxisError, InputTypeError
+from roofslate.grid.arrow_columns import read_array
+from roofslate.grid.columns import Column, Names, check_column, column_of, priced_by_day, read_columns
+from roofslate.presets.lookup import PRICED
+from roofslate.registry.words import DAY
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+    import pyarrow as pa
+
+    from roofslate.registry.values import Values
+
+__all__ = ["KINDS", "Coded", "Results", "Table", "read_table"]
+
+KINDS = (
+    "a pandas.DataFrame, a polars DataFrame or LazyFrame, a pyarrow.Table, a DuckDB relation, a list of dicts or a "
+    "dict of columns"
+)
+_MOST_COLUMNS = 10_000  # each is read by itself
+_BATCH = 1 << 20  # rows that DuckDB hands out at a time
+_SHOWN = 3  # columns of unequal lengths in a message
+
+
+class Coded(NamedTuple):
+    """Results that are choices: the position of each row's word, -1 for none."""
+
+    codes: npt.NDArray[np.signedinteger[Any]]
+    words: Sequence[str]
+
+    def texts(self) -> list[str | None]:
+        """The word of each row."""
+        words = [*self.words, None]
+        return [words[code] for code in self.codes.tolist()]
+
+
+Results = Mapping[str, "Values | Coded"]
+Attributes = Mapping[str, Any]  # texts by what they say, or by what they say and column
+
+
+class Table(abc.ABC):
+    """A table of scenarios, as its own library holds it.
+
+    Attributes
+    ----------
+    names : list of str
+        Its columns, in order.
+    rows : int
+    """
+
+    names: list[str]
+    rows: int
+
+    @abc.abstractmethod
+    def columns(self, ignored: Collection[str], inputs: dict[str, Any]) -> dict[str, Column | Names]:
+        """The columns that are inputs; a day of prices goes out of `inputs`."""
+
+    @abc.abstractmethod
+    def pandas(self) -> pd.DataFrame:
+        """The table as a DataFrame."""
+
+    @abc.abstractmethod
+    def arrow(self) -> pa.Table:
+        """The table as a pyarrow.Table."""
+
+    @abc.abstractmethod
+    def results(self, found: Results, attrs: Attributes) -> Any:
+        """Results as a table of the same kind."""
+
+    @abc.abstractmethod
+    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+        """The table as it is, but for columns with another name, and results beside it."""
+
+
+def read_table(table: Any, argument: str = "table") -> Table:
+    """A table of any kind, or an error that says which kinds there are."""
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        return _Frame(table)
+    if isinstance(table, Mapping):
+        return _Columns(table, argument)
+    if isinstance(table, (list, tuple)):
+        return _Records(table, argument)
+    library = (type(table).__module__ or "").partition(".")[0].lstrip("_")
+    if library in ("polars", "pyarrow", "duckdb") or hasattr(table, "__arrow_c_stream__"):
+        return _Arrow(table, argument)
+    raise InputTypeError(f"{argument}: expected {KINDS}, got {shown(table)}")
+
+
+class _Frame(Table):
+    """A pandas.DataFrame."""
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self.table = table
+        self.names, self.rows = table.columns.tolist(), len(table)
+
+    def columns(self, ignored: Collection[str], inputs: dict[str, Any]) -> dict[str, Column | Names]:
+        return read_columns(priced_by_day(self.table, ignored, inputs), ignored, inputs)
+
+    def pandas(self) -> pd.DataFrame:
+        return self.table
+
+    def arrow(self) -> pa.Table:
+        _, pa = _libraries()
+        try:
+            return pa.Table.from_pandas(self.table, preserve_index=False)
+        except (pa.ArrowException, NotImplementedError) as error:
+            raise InputTypeError(f"a column has no type of Arrow: {error}") from None
+
+    def results(self, found: Results, attrs: Attributes) -> pd.DataFrame:
+        return _data_frame(found, attrs, self.table.index)
+
+    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> pd.DataFrame:
+        import pandas as pd
+
+        table = self.table.rename(columns=renamed) if renamed else self.table
+        made = pd.concat([table, self.results(found, {})], axis=1)
+        made.attrs = {**self.table.attrs, **attrs}
+        return made
+
+
+def _data_frame(found: Results, attrs: Attributes, index: pd.Index | None) -> pd.DataFrame:
+    import pandas as pd
+
+    columns: dict[str, Any] = {
+        name: pd.Categorical.from_codes(x.codes, categories=pd.Index(x.words)) if isinstance(x, Coded) else x
+        for name, x in found.items()
+    }
+    if len(columns) == 1 and isinstance(only := next(iter(columns.values())), np.ndarray):
+        made = pd.DataFrame(only[:, np.newaxis], index=index, columns=_header(*columns).view(), copy=False)
+    else:
+        made = pd.DataFrame(columns, index=index, copy=False)
+    made.attrs.update(attrs)
+    return made
+
+
+_headers: dict[str, pd.Index] = {}
+
+
+def _header(name: str) -> pd.Index:
+    """Header of a table of one column; pandas takes longer to make one than the engine for a small table."""
+    import pandas as pd
+
+    if name not in _headers:
+        if len(_headers) >= 64:
+            _headers.clear()
+        _headers[name] = pd.Index([name])
+    return _headers[name]
+
+
+class _Columns(_Frame):
+    """A dict of columns, all lists or arrays; lists come back where only lists were given."""
+
+    def __init__(self, table: Mapping[Any, Any], argument: str) -> None:
+        import pandas as pd
+
+        lengths: dict[str, int] = {}
+        for name, column in table.items():
+            if not isinstance(name, str):
+                raise InputTypeError(f"{argument}: expected names of columns, got {shown(name)}")
+            if isinstance(column, (str, bytes, Mapping)) or not hasattr(column, "__len__"):
+                raise InputTypeError(
+                    f"{argument}: column {name!r}: expected a list or an array, got {shown(column)}; "
+                    "a value of all rows is a keyword"
+                )
+            if np.ndim(column) != 1:
+                raise InputTypeError(f"{argument}: column {name!r}: expected one dimension, got {np.ndim(column)}")
+            lengths[name] = len(column)
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:_SHOWN])
+            raise InputTypeError(f"{argument}: its columns have different lengths: {told}")
+        self._given = table
+        self._as_lists = all(isinstance(column, (list, tuple)) for column in table.values())
+        super().__init__(pd.DataFrame({name: _plain(column) for name, column in table.items()}))
+
+    def results(self, found: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
+        words = {name: x.texts() for name, x in found.items() if isinstance(x, Coded)}
+        if self._as_lists:
+            return {name: words[name] if isinstance(x, Coded) else x.tolist() for name, x in found.items()}
+        return {
+            name: np.array(words[name], dtype=object) if isinstance(x, Coded) else x for name, x in found.items()
+        }
+
+    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+        own = {(renamed or {}).get(name, name): column for name, column in self._given.items()}
+        return own | self.results(found, attrs)
+
+
+class _Records(_Frame):
+    """A list of dicts, one a row; a key that a row lacks is a missing value."""
+
+    def __init__(self, table: Sequence[Any], argument: str) -> None:
+        import pandas as pd
+
+        names: dict[str, None] = {}
+        for place, row in enumerate(table):
+            if not isinstance(row, Mapping):
+                raise InputTypeError(f"{argument}: row {place}: expected a dict, got {shown(row)}")
+            names.update(dict.fromkeys(row))
+            if len(names) > _MOST_COLUMNS:
+                raise InputTypeError(f"{argument}: rows have more than {_MOST_COLUMNS:,} different keys")
+        for name in names:
+            if not isinstance(name, str):
+                raise InputTypeError(f"{argument}: expected names of columns, got {shown(name)}")
+        self._given = table
+        # by column: pandas guesses types of rows from the first ones
+        super().__init__(
+            pd.DataFrame({name: _plain([row.get(name) for row in table]) for name in names}, index=range(len(table)))
+        )
+
+    def results(self, found: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
+        columns = [x.texts() if isinstance(x, Coded) else x.tolist() for x in found.values()]
+        return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+        own = [{(renamed or {}).get(name, name): x for name, x in row.items()} for row in self._given]
+        return [row | more for row, more in zip(own, self.results(found, attrs), strict=True)]
+
+
+def _plain(column: Any) -> Any:
+    """A column that pandas takes as it is: presets are mappings, which it would take apart."""
+    if isinstance(column, (list, tuple)) and any(isinstance(x, Mapping) for x in column):
+        made = np.empty(len(column), dtype=object)
+        made[:] = column
+        return made
+    return column
+
+
+class _Arrow(Table):
+    """A table of polars, pyarrow or DuckDB, or another one that hands out Arrow's data."""
+
+    def __init__(self, table: Any, argument: str) -> None:
+        self._given, self._argument = table, argument
+        nw, _ = _libraries()
+        try:
+            self._table = nw.from_native(table)
+        except TypeError:
+            self._table = self._streamed(table)
+        self._lazy = isinstance(self._table, nw.LazyFrame)
+        if self._lazy:
+            kind = str(self._table.implementation)
+            if not (self._table.implementation.is_polars() or self._table.implementation.is_duckdb()):
+                raise InputTypeError(f"{argument}: a lazy table of {kind} has no rows yet: collect it first")
+            self.names = [str(name) for name in self._table.collect_schema().names()]
+        else:
+            self.names = [str(name) for name in self._table.columns]
+        if len(self.names) > _MOST_COLUMNS:
+            raise InputTypeError(f"{argument}: a table has at most {_MOST_COLUMNS:,} columns, got {len(self.names):,}")
+        if len(set(self.names)) < len(self.names):
+            raise AxisError("the table has two columns of the same name")
+        if self._lazy:
+            self._table = self._collected()
+        self.rows = len(self._table)
+
+    def _streamed(self, table: Any) -> Any:
+        nw, pa = _libraries()
+        if not hasattr(table, "__arrow_c_stream__"):
+            raise InputTypeError(f"{self._argument}: expected {KINDS}, got {shown(table)}")
+        self._given = pa.RecordBatchReader.from_stream(table).read_all()
+        return nw.from_native(self._given)
+
+    def _collected(self) -> Any:
+        """The rows of a lazy table, computed once."""
+        nw, _ = _libraries()
+        if self._table.implementation.is_polars():
+            return self._table.collect()
+        return nw.from_native(self._given.to_arrow_table(batch_size=_BATCH))
+
+    def columns(self, ignored: Collection[str], inputs: dict[str, Any]) -> dict[str, Column | Names]:
+        names = [name for name in self.names if name not in ignored]
+        priced = {}
+        if DAY in names or inputs.get(DAY) is not None:
+            table = self._arrow([name for name in names if name in PRICED or name == DAY]).to_pandas()
+            priced = read_columns(priced_by_day(table, ignored, inputs), ignored, inputs)
+        inputs.pop(DAY, None)
+        for name in names:
+            check_column(name, () if name in priced else inputs)
+        rest = [name for name in names if name not in priced and name != DAY]
+        arrays = self._arrow(rest)
+        found: dict[str, Column | Names] = {}
+        for name in rest:
+            read = read_array(name, arrays.column(name))
+            found[name] = read if isinstance(read, Column) else _of_words(name, *read)
+        order = dict.fromkeys([*(name for name in names if name in found or name in priced), *priced])
+        return {name: priced[name] if name in priced else found[name] for name in order}
+
+    def _arrow(self, names: Sequence[str]) -> Any:
+        """Some columns as they lie, as a pyarrow.Table."""
+        _, pa = _libraries()
+        if not names:
+            return pa.table({})
+        try:
+            return self._table.select(list(names)).to_arrow()
+        except (pa.ArrowException, NotImplementedError) as error:
+            raise InputTypeError(f"{self._argument}: {error}") from None
+
+    def pandas(self) -> pd.DataFrame:
+        made: pd.DataFrame = self._arrow(self.names).to_pandas()
+        return made
+
+    def arrow(self) -> pa.Table:
+        return self._arrow(self.names)
+
+    def results(self, found: Results, attrs: Attributes) -> Any:
+        _, pa = _libraries()
+        fields, arrays = [], []
+        for name, x in found.items():
+            arrays.append(_array(x))
+            said = {key: texts[name] for key, texts in attrs.items() if isinstance(texts, Mapping) and name in texts}
+            fields.append(pa.field(name, arrays[-1].type, metadata=said or None))
+        metadata = {"roofslate": json.dumps(dict(attrs))} if attrs else None
+        return self._in_kind(pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata)))
+
+    def _in_kind(self, made: Any) -> Any:
+        nw, pa = _libraries()
+        if isinstance(self._given, pa.Table):
+            return made
+        if type(self._given).__module__.lstrip("_").startswith("duckdb"):
+            roofslate_results = made  # noqa: F841  # DuckDB finds it by its name
+            return self._given.query("roofslate_source", "from roofslate_results")
+        native = nw.from_arrow(made, backend=self._table.implementation)
+        return (native.lazy() if self._lazy else native).to_native()
+
+    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+        nw, pa = _libraries()
+        table = self._table.rename({old: new for old, new in (renamed or {}).items() if old in self.names})
+        if table.implementation.is_pyarrow():
+            made = table.to_native()
+            for name, x in found.items():
+                made = made.append_column(pa.field(name, (array := _array(x)).type), array)
+            return made if isinstance(self._given, pa.Table) else self._in_kind(made)
+        results = nw.from_arrow(
+            pa.table({name: _array(x) for name, x in found.items()}), backend=table.implementation
+        )
+        joined = nw.concat([table, results], how="horizontal")
+        return (joined.lazy() if self._lazy else joined).to_native()
+
+
+def _of_words(name: str, codes: Any, words: list[Any]) -> Column | Names:
+    """A column by distinct values; the place of a missing one is not read."""
+    if None in words:
+        known = [word for word in words if word is not None]
+        places = np.array([known.index(word) if word is not None else -1 for word in words] or [-1])
+        codes = np.where(codes < 0, -1, places[codes])
+        words = known
+    return column_of(name, codes, words)
+
+
+def _array(x: Values | Coded) -> Any:
+    """Results as Arrow holds them: NaN is null, a choice is a dictionary."""
+    _, pa = _libraries()
+    if isinstance(x, Coded):
+        return pa.DictionaryArray.from_arrays(pa.array(x.codes, mask=x.codes < 0), pa.array(list(x.words)))
+    return pa.array(x, from_pandas=True) if np.isnan(x).any() else pa.array(x)
+
+
+def _libraries() -> tuple[Any, Any]:
+    """narwhals and pyarrow, or an error that says where they come from."""
+    try:
+        import narwhals.stable.v2 as nw
+        import pyarrow as pa
+    except ModuleNotFoundError as error:
+        message = f"this table needs {error.name}, which is not installed: pip install 'roofslate[io]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
+    return nw, pa
