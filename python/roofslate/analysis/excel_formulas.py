@@ -94,6 +94,8 @@ def same(found: Any, expected: Any) -> bool:
 
 def frozen(value: float | str, arguments: Sequence[Cell]) -> Cell:
     """A value that no formula gives, valid as long as what it follows from stays: otherwise #N/A."""
+    if isinstance(value, float) and math.isnan(value):
+        return Cell("NA()", None, is_frozen=True)
     conditions = [_unchanged(argument) for argument in arguments if argument.value is not None]
     text = choice_word(value) if isinstance(value, str) else number_text(value)
     shown = value if isinstance(value, str) else _stand_in(value)
@@ -288,6 +290,12 @@ def _wait_quantile(share: Cell, q: Cell) -> Cell:
     return _logarithm(_larger(_divide(share, _subtract(constant(1), q)), constant(1)))
 
 
+def _wait_below(share: Cell, q: Cell) -> Cell:
+    early = _subtract(constant(1), q)
+    late = _subtract(share, _multiply(early, _add(_wait_quantile(share, q), constant(1))))
+    return _selected(_OPERATIONS["less"](early, share), late, constant(0), ())
+
+
 # What routines of the engine are in functions of a spreadsheet; where that is not the engine's value, it is frozen.
 _ROUTINES: dict[str, Callable[..., Cell]] = {
     "normal_share": _normal_share,
@@ -296,6 +304,7 @@ _ROUTINES: dict[str, Callable[..., Cell]] = {
     "gamma_share": _gamma_share,
     "gamma_quantile": _gamma_quantile,
     "wait_quantile": _wait_quantile,
+    "wait_below": _wait_below,
     "signed_square": lambda x: _multiply(x, _absolute(x)),
     "signed_root": lambda x: _multiply(_sign(x), _root(_absolute(x))),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,8 @@ __all__ = ["Scenario", "to_excel", "write_workbook"]
 
 _MOST_OUTPUTS = 1000
 _MISSING = "not given, and not needed here"
-_LIVE, _FROZEN = "formula", "value, valid for these inputs"
+_LIVE, _PART, _FROZEN = "formula", "part of a formula", "value, valid for these inputs"
+_UNUSED = ", not used here"
 _TEXT_LIMIT = 32_767  # characters of a cell
 _LISTED = 255  # characters of a list of choices
 _NUMBER_FORMAT = '[>=1E+200]"∞";[<=-1E+200]"-∞";General'
@@ -131,6 +132,7 @@ class _Row:
     cell: Cell
     origin: str = ""  # of an input
     part: bool = False  # of the quantity's formula
+    elsewhere: bool = False  # of a derivation with another input
 
 
 @dataclass
@@ -228,7 +230,7 @@ class _Derivation:
             known = next((x for x in parts if x.text == cell.text), None)
             if known is None:
                 name = self.book.named(f"{q.name}.part{len(parts) + 1}")
-                self.book.derived[name] = _Row(name, q, cell, part=True)
+                self.book.derived[name] = _Row(name, q, cell, part=True, elsewhere=self.base is not None)
                 parts.append(cell)
                 names[cell.text] = name
             return Cell(names[cell.text], cell.value, words=cell.words)
@@ -242,7 +244,7 @@ class _Derivation:
         if not same(made.value, expected):  # no formula of a spreadsheet gives it
             made = frozen(expected, [self.cell(need) for need in needs])
         name = self.book.named(q.name if self.base is None else f"{q.name}.at")
-        self.book.derived[name] = _Row(name, q, made)
+        self.book.derived[name] = _Row(name, q, made, elsewhere=self.base is not None)
         return Cell(name, made.value, words=q.choices)
 
     def _input(self, q: Quantity, value: float, origin_text: str) -> Cell:
@@ -292,15 +294,25 @@ def write_workbook(
     book = _Book()
     derivation = _Derivation(book, scenario)
     results = [(lookup(name), derivation.cell(name)) for name in outputs]
+    taken = {name for output in outputs for name, _ in _core.chain(output, dict(scenario.numbers))}.union(outputs)
+    rows = sorted(reversed(book.derived.values()), key=lambda row: row.elsewhere or row.quantity.name not in taken)
     with whole_file(target, overwrite=overwrite) as stream:
         file = xlsxwriter.Workbook(stream, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
         sheets = _Sheets(file)
-        sheets.results(results, scenario, converted or {}, [row.name for row in book.derived.values() if row.cell.is_frozen])
-        sheets.inputs(list(book.inputs.values()))
-        sheets.derivation(list(reversed(book.derived.values())))
+        frozen_names = [row.name for row in rows if row.cell.is_frozen and row.quantity.name in taken]
+        sheets.results(results, scenario, converted or {}, frozen_names)
+        sheets.inputs(sorted(book.inputs.values(), key=lambda row: _rank(row.origin)))
+        sheets.derivation(rows, taken)
         for title, table in (tables or {}).items():
             sheets.table(title, table)
         file.close()
+
+
+def _rank(origin_text: str) -> int:
+    """What a caller gave first, defaults last."""
+    if origin_text == "given":
+        return 0
+    return 2 if origin_text.startswith("default") else 3 if origin_text == _MISSING else 1
 
 
 def _library() -> Any:
@@ -403,7 +415,7 @@ class _Sheets:
             self._texts(sheet, place, 2, ["" if q.choices else q.unit, q.brief, q.range_text, row.origin])
             self._file.define_name(row.name, f"=Inputs!$B${place + 1}")
 
-    def derivation(self, rows: Sequence[_Row]) -> None:
+    def derivation(self, rows: Sequence[_Row], taken: Collection[str]) -> None:
         """Named cells with formulas, the outputs first."""
         head = ("quantity", "value", "unit", "meaning", "formula", "source", "kind")
         sheet = self._sheet("Derivation", head, (32, 22, 18, 60, 60, 14, 28))
@@ -411,11 +423,12 @@ class _Sheets:
             q = row.quantity
             self._text(sheet, place, 0, row.name)
             self._formula(sheet, place, 1, row.cell, self._frozen if row.cell.is_frozen else self._number)
+            kind = _FROZEN if row.cell.is_frozen else _PART if row.part else _LIVE
+            kind += "" if q.name in taken else _UNUSED
             if row.part:
-                told = ["", f"part of {q.name}", "", q.source, "part"]
+                told = ["", f"part of {q.name}", "", q.source, kind]
             else:
-                unit = "" if q.choices else q.unit
-                told = [unit, q.brief, q.formula, q.source, _FROZEN if row.cell.is_frozen else _LIVE]
+                told = ["" if q.choices else q.unit, q.brief, q.formula, q.source, kind]
             self._texts(sheet, place, 2, told)
             self._file.define_name(row.name, f"=Derivation!$B${place + 1}")
 
