@@ -55,11 +55,14 @@ class Table(abc.ABC):
 
     Attributes
     ----------
+    native : object
+        The table itself.
     names : list of str
         Its columns, in order.
     rows : int
     """
 
+    native: Any
     names: list[str]
     rows: int
 
@@ -104,7 +107,7 @@ class _Frame(Table):
     """A pandas.DataFrame."""
 
     def __init__(self, table: pd.DataFrame) -> None:
-        self.table = table
+        self.native = self.table = table
         self.names, self.rows = table.columns.tolist(), len(table)
 
     def columns(self, ignored: Collection[str], inputs: dict[str, Any]) -> dict[str, Column | Names]:
@@ -182,9 +185,9 @@ class _Columns(_Frame):
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:_SHOWN])
             raise InputTypeError(f"{argument}: its columns have different lengths: {told}")
-        self._given = table
         self._as_lists = all(isinstance(column, (list, tuple)) for column in table.values())
         super().__init__(pd.DataFrame({name: _plain(column) for name, column in table.items()}))
+        self.native = table
 
     def results(self, found: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
         words = {name: x.texts() for name, x in found.items() if isinstance(x, Coded)}
@@ -195,7 +198,7 @@ class _Columns(_Frame):
         }
 
     def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
-        own = {(renamed or {}).get(name, name): column for name, column in self._given.items()}
+        own = {(renamed or {}).get(name, name): column for name, column in self.native.items()}
         return own | self.results(found, attrs)
 
 
@@ -215,18 +218,18 @@ class _Records(_Frame):
         for name in names:
             if not isinstance(name, str):
                 raise InputTypeError(f"{argument}: expected names of columns, got {shown(name)}")
-        self._given = table
         # by column: pandas guesses types of rows from the first ones
         super().__init__(
             pd.DataFrame({name: _plain([row.get(name) for row in table]) for name in names}, index=range(len(table)))
         )
+        self.native = table
 
     def results(self, found: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
         columns = [x.texts() if isinstance(x, Coded) else x.tolist() for x in found.values()]
         return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
-        own = [{(renamed or {}).get(name, name): x for name, x in row.items()} for row in self._given]
+        own = [{(renamed or {}).get(name, name): x for name, x in row.items()} for row in self.native]
         return [row | more for row, more in zip(own, self.results(found, attrs), strict=True)]
 
 
@@ -243,10 +246,12 @@ class _Arrow(Table):
     """A table of polars, pyarrow or DuckDB, or another one that hands out Arrow's data."""
 
     def __init__(self, table: Any, argument: str) -> None:
-        self._given, self._argument = table, argument
+        self.native, self._argument = table, argument
         nw, _ = _libraries()
         try:
             self._table = nw.from_native(table)
+        except nw.exceptions.DuplicateError:
+            raise AxisError("the table has two columns of the same name") from None
         except TypeError:
             self._table = self._streamed(table)
         self._lazy = isinstance(self._table, nw.LazyFrame)
@@ -267,17 +272,18 @@ class _Arrow(Table):
 
     def _streamed(self, table: Any) -> Any:
         nw, pa = _libraries()
-        if not hasattr(table, "__arrow_c_stream__"):
-            raise InputTypeError(f"{self._argument}: expected {KINDS}, got {shown(table)}")
-        self._given = pa.RecordBatchReader.from_stream(table).read_all()
-        return nw.from_native(self._given)
+        try:
+            self.native = pa.RecordBatchReader.from_stream(table).read_all()
+        except (TypeError, ValueError, pa.ArrowException):  # of a column alone
+            raise InputTypeError(f"{self._argument}: expected {KINDS}, got {shown(table)}") from None
+        return nw.from_native(self.native)
 
     def _collected(self) -> Any:
         """The rows of a lazy table, computed once."""
         nw, _ = _libraries()
         if self._table.implementation.is_polars():
             return self._table.collect()
-        return nw.from_native(self._given.to_arrow_table(batch_size=_BATCH))
+        return nw.from_native(self.native.to_arrow_table(batch_size=_BATCH))
 
     def columns(self, ignored: Collection[str], inputs: dict[str, Any]) -> dict[str, Column | Names]:
         names = [name for name in self.names if name not in ignored]
@@ -326,13 +332,22 @@ class _Arrow(Table):
 
     def _in_kind(self, made: Any) -> Any:
         nw, pa = _libraries()
-        if isinstance(self._given, pa.Table):
+        if isinstance(self.native, pa.Table):
             return made
-        if type(self._given).__module__.lstrip("_").startswith("duckdb"):
+        if type(self.native).__module__.lstrip("_").startswith("duckdb"):
             roofslate_results = made  # noqa: F841  # DuckDB finds it by its name
-            return self._given.query("roofslate_source", "from roofslate_results")
+            return self.native.query("roofslate_source", "from roofslate_results")
         native = nw.from_arrow(made, backend=self._table.implementation)
         return (native.lazy() if self._lazy else native).to_native()
+
+    def _with_types(self, made: Any) -> Any:
+        """A relation with the types that its first columns had before Arrow, which knows fewer."""
+        types = [*self.native.types, *made.types[len(self.native.types) :]]
+        columns = [
+            _quoted(name) if new == old else f"cast({_quoted(name)} as {old}) as {_quoted(name)}"
+            for name, new, old in zip(made.columns, made.types, types, strict=True)
+        ]
+        return made.project(", ".join(columns))
 
     def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
         nw, pa = _libraries()
@@ -341,12 +356,17 @@ class _Arrow(Table):
             made = table.to_native()
             for name, x in found.items():
                 made = made.append_column(pa.field(name, (array := _array(x)).type), array)
-            return made if isinstance(self._given, pa.Table) else self._in_kind(made)
+            return made if isinstance(self.native, pa.Table) else self._with_types(self._in_kind(made))
         results = nw.from_arrow(
             pa.table({name: _array(x) for name, x in found.items()}), backend=table.implementation
         )
         joined = nw.concat([table, results], how="horizontal")
         return (joined.lazy() if self._lazy else joined).to_native()
+
+
+def _quoted(name: str) -> str:
+    """A name of SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _of_words(name: str, codes: Any, words: list[Any]) -> Column | Names:
