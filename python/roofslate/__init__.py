@@ -32,6 +32,7 @@ _HOMES = {
     "evaluation.convert": ("clear_pool", "to_units"),
     "evaluation.evaluate": ("evaluate",),
     "evaluation.frame": ("frame",),
+    "evaluation.result_files": ("load", "save"),
     "evaluation.sweep": ("sweep",),
     "evaluation.value": ("value",),
     "folds.best": ("best",),

@@ -184,9 +184,7 @@ class _Derivation:
         if name == self.changed:
             return True
         upstream = [lookup(x) for x in (name, *current().ancestors(name))]
-        return any(
-            self.changed in (q.name, *q.replaced_where, *q.replaced_unless, *q.implied_by) for q in upstream
-        )
+        return any(self.changed in (q.name, *q.replaced_where, *q.replaced_unless, *q.implied_by) for q in upstream)
 
     def value(self, name: str) -> float:
         (found,) = _core.numbers([name], self._numbers)
@@ -371,7 +369,9 @@ class _Sheets:
     ) -> None:
         """The outputs, and how to read the workbook."""
         sheet = self._sheet(
-            "Results", ("quantity", "value", "unit", "meaning", "basis", "calibration", "support"), (32, 22, 18, 60, 24, 34, 30)
+            "Results",
+            ("quantity", "value", "unit", "meaning", "basis", "calibration", "support"),
+            (32, 22, 18, 60, 24, 34, 30),
         )
         for row, (q, cell) in enumerate(results, 1):
             factor, unit = converted.get(q.name, (1.0, q.unit))

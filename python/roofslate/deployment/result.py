@@ -332,7 +332,10 @@ class Deployments:
             for axis, name in ((ax.xaxis, x), (ax.yaxis, y)):
                 axis.set_label_text(style.words(name, lookup(name).unit))
                 style.scale_ticks(axis, units.get(name, lookup(name).unit))
-            known = [{key: self.table.attrs[key].get(name, "") for key in ("basis", "calibration", SUPPORT)} for name in (x, y)]
+            known = [
+                {key: self.table.attrs[key].get(name, "") for key in ("basis", "calibration", SUPPORT)}
+                for name in (x, y)
+            ]
             bases = [style.basis_of(attrs, lookup(name).unit) for attrs, name in zip(known, (x, y), strict=True)]
             corner = " | ".join(dict.fromkeys(filter(None, bases)))
             style.title(ax, f"{style.words(y)} against {style.words(x)}", corner=corner)

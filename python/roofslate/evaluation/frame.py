@@ -206,4 +206,3 @@ def _calibrations(columns: Columns, inputs: Mapping[str, Any]) -> list[Preset]:
     if isinstance(column, Names):
         return column.presets
     return [find_preset("calibration", inputs["calibration"])] if "calibration" in inputs else []
-

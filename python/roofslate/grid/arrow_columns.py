@@ -34,9 +34,7 @@ def _is_numeric(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def read_array(
-    name: str, array: Any, where: str = "", missing: Callable[[str], bool] | None = None
-) -> Column | Words:
+def read_array(name: str, array: Any, where: str = "", missing: Callable[[str], bool] | None = None) -> Column | Words:
     """An input's column: its numbers, or its distinct values, which remain to be read.
 
     Parameters

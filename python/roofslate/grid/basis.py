@@ -100,7 +100,9 @@ def _support(outputs: Sequence[str], grid: Grid) -> str:
     return " | ".join(filter(None, words))
 
 
-def _support_of(outputs: Sequence[str], grid: Grid, calibration: str | None, model: str | None, chip: str | None) -> str:
+def _support_of(
+    outputs: Sequence[str], grid: Grid, calibration: str | None, model: str | None, chip: str | None
+) -> str:
     """What an estimate by a calibration of a grid rests on; empty where it is none."""
     for preset in grid.presets.get("calibration", ()):
         constants = getattr(preset, "constants", None)

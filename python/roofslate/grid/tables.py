@@ -193,9 +193,7 @@ class _Columns(_Frame):
         words = {name: x.texts() for name, x in found.items() if isinstance(x, Coded)}
         if self._as_lists:
             return {name: words[name] if isinstance(x, Coded) else x.tolist() for name, x in found.items()}
-        return {
-            name: np.array(words[name], dtype=object) if isinstance(x, Coded) else x for name, x in found.items()
-        }
+        return {name: np.array(words[name], dtype=object) if isinstance(x, Coded) else x for name, x in found.items()}
 
     def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
         own = {(renamed or {}).get(name, name): column for name, column in self.native.items()}
@@ -357,9 +355,7 @@ class _Arrow(Table):
             for name, x in found.items():
                 made = made.append_column(pa.field(name, (array := _array(x)).type), array)
             return made if isinstance(self.native, pa.Table) else self._with_types(self._in_kind(made))
-        results = nw.from_arrow(
-            pa.table({name: _array(x) for name, x in found.items()}), backend=table.implementation
-        )
+        results = nw.from_arrow(pa.table({name: _array(x) for name, x in found.items()}), backend=table.implementation)
         joined = nw.concat([table, results], how="horizontal")
         return (joined.lazy() if self._lazy else joined).to_native()
 

@@ -137,7 +137,7 @@ def test_a_null_is_a_missing_value(kind):
 def test_nan_is_missing_too(kind):
     columns = {**COLUMNS, "batch_size": [256.0, float("nan"), 1024.0, 8.0]}
     with pytest.warns(rs.RoofslateWarning, match="1 of 4 rows hold NaN"):
-        assert as_columns(rs.frame(KINDS[kind](columns), "pass_tokens"  , ignore=["model", "context_length"]))[
+        assert as_columns(rs.frame(KINDS[kind](columns), "pass_tokens", ignore=["model", "context_length"]))[
             "pass_tokens"
         ] == [256, None, 1024, 8]
 
@@ -337,7 +337,9 @@ def test_validate_returns_rows_in_kind(kind):
 
 
 def test_validate_keeps_types():
-    given = pl.DataFrame(runs()).with_columns(pl.col("chips").cast(pl.Int16), pl.lit(datetime.date(2026, 1, 1)).alias("day"))
+    given = pl.DataFrame(runs()).with_columns(
+        pl.col("chips").cast(pl.Int16), pl.lit(datetime.date(2026, 1, 1)).alias("day")
+    )
     found = rs.validate(given, ignore="day")
     assert list(found.rows.schema.items())[: given.width] == list(given.schema.items())
     assert found.rows["predicted_time_per_output_token_s_support"].to_list() == [
@@ -425,7 +427,12 @@ def test_a_million_rows_take_as_long_as_in_pandas(kind):
     numbers = {"batch_size": draw.integers(1, 2048, rows), "context_length": draw.uniform(1e3, 1e5, rows)}
     given = pa.table({"model": np.array(COLUMNS["model"])[draw.integers(0, 3, rows)], **numbers})
     frame = given.to_pandas()
-    table = {"polars": pl.from_arrow, "lazy": lambda x: pl.from_arrow(x).lazy(), "pyarrow": lambda x: x, "duckdb": relation}
+    table = {
+        "polars": pl.from_arrow,
+        "lazy": lambda x: pl.from_arrow(x).lazy(),
+        "pyarrow": lambda x: x,
+        "duckdb": relation,
+    }
     tables = {"pandas": frame, kind: table[kind](given)}
     outputs = [*OUTPUTS, "hbm_used"]
     took: dict[str, list[float]] = {name: [] for name in tables}
