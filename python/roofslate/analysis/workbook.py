@@ -197,8 +197,7 @@ class _Derivation:
         if set(q.replaced_where) & self._numbers.keys() and not set(q.replaced_unless) & self._numbers.keys():
             return self._derived(q, value, self.cell(str(q.replaced_by)), [str(q.replaced_by)])
         if q.changed:
-            needs = [name for name in q.needs[1:2]]
-            return self._derived(q, value, self._there(q).cell(q.needs[0]), needs)
+            return self._derived(q, value, self._there(q).cell(q.needs[0]), q.needs[1:2])
         if q.computed:
             return self._computed(q, value)
         if q.fallback:
@@ -293,7 +292,8 @@ def write_workbook(
     derivation = _Derivation(book, scenario)
     results = [(lookup(name), derivation.cell(name)) for name in outputs]
     taken = {name for output in outputs for name, _ in _core.chain(output, dict(scenario.numbers))}.union(outputs)
-    rows = sorted(reversed(book.derived.values()), key=lambda row: row.elsewhere or row.quantity.name not in taken)
+    rows = list(book.derived.values())[::-1]  # each before those that it takes
+    rows.sort(key=lambda row: row.elsewhere or row.quantity.name not in taken)
     with whole_file(target, overwrite=overwrite) as stream:
         file = xlsxwriter.Workbook(stream, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
         sheets = _Sheets(file)

@@ -154,7 +154,7 @@ def _check_attributes(dataset: xr.Dataset) -> None:
                 raise InputTypeError(f"attribute {shown(key)} of {owner}: expected a text or a number, got {shown(x)}")
 
 
-# ---------------------------------------------------------------------------------------------------------------- NetCDF
+# --------------------------------------------------------------------------------------------------------------- NetCDF
 
 
 def _write_netcdf(dataset: xr.Dataset, stream: Any) -> None:
@@ -180,7 +180,7 @@ def _read_netcdf(path: Path) -> xr.Dataset:
             return _plain(opened.load())
 
 
-# ------------------------------------------------------------------------------------------------------------------ Zarr
+# ----------------------------------------------------------------------------------------------------------------- Zarr
 
 
 def _write_zarr(dataset: xr.Dataset, target: Path) -> None:
@@ -255,7 +255,7 @@ def _object(path: Path, raw: bytes) -> Mapping[str, Any]:
     return content
 
 
-# --------------------------------------------------------------------------------------------------------------- Parquet
+# -------------------------------------------------------------------------------------------------------------- Parquet
 
 
 def _write_parquet(dataset: xr.Dataset, stream: Any) -> None:
@@ -263,8 +263,10 @@ def _write_parquet(dataset: xr.Dataset, stream: Any) -> None:
     import pyarrow.parquet as pq
 
     dims = {str(dim): int(size) for dim, size in dataset.sizes.items()}
-    fields, arrays, described = [], [], {}
-    for name, v in dataset.variables.items():
+    fields, arrays = [], []
+    described: dict[str, dict[str, Any]] = {}
+    for name in [*dataset.coords, *dataset.data_vars]:  # as people read tables
+        v = dataset[name].variable
         order = [dim for dim in dims if dim in v.dims]
         shape = [dims[dim] if dim in v.dims else 1 for dim in dims]
         values = np.broadcast_to(v.transpose(*order).values.reshape(shape), tuple(dims.values())).ravel()
@@ -291,7 +293,7 @@ def _column(name: str, values: Any, attrs: Mapping[str, Any]) -> tuple[Any, str]
             raise InputTypeError(f"{name}: a file holds numbers and texts, got {shown(texts[0])}")
         return pa.array(texts, pa.string()).dictionary_encode(), "object"
     words = str(attrs.get("flag_meanings", "")).split()
-    if words and values.dtype == np.int8 and values.size and 0 <= values.min() and values.max() < len(words):
+    if words and values.dtype == np.int8 and values.size and values.min() >= 0 and values.max() < len(words):
         return pa.DictionaryArray.from_arrays(pa.array(values), pa.array(words)), "int8"
     if values.dtype.kind not in "fiub" or values.dtype.itemsize > 8:
         raise InputTypeError(f"{name}: a file holds numbers and texts, got {values.dtype}")
@@ -352,7 +354,7 @@ def _values(column: Any, dtype: np.dtype[Any], flagged: bool) -> Any:
     return column.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
 
 
-# ---------------------------------------------------------------------------------------------------------------- common
+# --------------------------------------------------------------------------------------------------------------- common
 
 
 @contextlib.contextmanager

@@ -131,7 +131,8 @@ class _Frame(Table):
 
         table = self.table.rename(columns=renamed) if renamed else self.table
         made = pd.concat([table, self.results(found, {})], axis=1)
-        made.attrs = {**self.table.attrs, **attrs}
+        made.attrs = dict(self.table.attrs)
+        made.attrs.update(attrs)
         return made
 
 
@@ -347,7 +348,7 @@ class _Arrow(Table):
         ]
         return made.project(", ".join(columns))
 
-    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:  # noqa: ARG002
         nw, pa = _libraries()
         table = self._table.rename({old: new for old, new in (renamed or {}).items() if old in self.names})
         if table.implementation.is_pyarrow():
@@ -384,7 +385,7 @@ def _array(x: Values | Coded) -> Any:
 
 
 def _libraries() -> tuple[Any, Any]:
-    """narwhals and pyarrow, or an error that says where they come from."""
+    """Narwhals and pyarrow, or an error that says where they come from."""
     try:
         import narwhals.stable.v2 as nw
         import pyarrow as pa

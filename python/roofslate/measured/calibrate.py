@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from roofslate.measured.runs import TARGETS
 from roofslate.presets.fits import Constant, Fit, Values, error_measures, joint
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["calibrate"]
 

@@ -245,11 +245,11 @@ def validate(
     Parameters
     ----------
     table : table, optional
-        Of any kind that `frame` takes. One row a run: `model`, `hardware`, `weight_format`, `chips`, `concurrency`, `input_tokens`,
-        `output_tokens`; where
-        it differs from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`, `framework`; and
-        what was measured: `time_per_output_token_s`, `time_to_first_token_s`, `request_latency_s`,
-        `tokens_per_second_per_chip`. Any input of the registry may be a column too. Rows with 1 as `doubtful_label`,
+        Of any kind that `frame` takes. One row a run: `model`, `hardware`, `weight_format`, `chips`, `concurrency`,
+        `input_tokens`, `output_tokens`; where it differs from 1 `tensor_parallel`, `attention_data_parallel`,
+        `pipeline_parallel`; `mode`, `framework`; and what was measured: `time_per_output_token_s`,
+        `time_to_first_token_s`, `request_latency_s`, `tokens_per_second_per_chip`. Any input of the registry may be a
+        column too. Rows with 1 as `doubtful_label`,
         or "yes" as `speculation` (drafts) without a `draft_length`, are scored apart. Without a table, every
         published measurement that the package carries.
     models, hardware : dict, optional

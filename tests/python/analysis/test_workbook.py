@@ -135,7 +135,7 @@ def test_the_first_sheet_says_what_it_shows(path):
     rows = {row[0].value: [cell.value for cell in row] for row in workbooks.opened(path)["Results"].iter_rows()}
     said = rs.evaluate(outputs, inputs)
     for output in outputs:
-        name, formula, unit, meaning, *told = rows[output]
+        _name, formula, unit, meaning, *told = rows[output]
         assert formula.startswith("=")
         assert unit == {"time_per_output_token": "ms"}.get(output, said[output].attrs["units"])
         assert meaning == rs.quantity(output).brief
@@ -240,7 +240,7 @@ def test_mistakes(tmp_path):
         rs.to_excel(tmp_path / "book.xls", "hbm_drain_time", DRAIN)
     with pytest.raises(errors.InputTypeError, match="path: expected the name of a file, got 3"):
         rs.to_excel(3, "hbm_drain_time", DRAIN)
-    with pytest.raises(errors.AxisError, match="rs.to_excel writes one scenario, but batch_size is an axis"):
+    with pytest.raises(errors.AxisError, match=r"rs\.to_excel writes one scenario, but batch_size is an axis"):
         rs.to_excel(path, "pass_time", SCENARIOS["decode"][1], batch_size=[1, 2])
     with pytest.raises(errors.MissingInput, match="hbm_bandwidth"):
         rs.to_excel(path, "hbm_drain_time", hbm_capacity="192 GB")

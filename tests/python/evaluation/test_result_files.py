@@ -33,7 +33,7 @@ CELL = {"hardware": "H200", "chips": 16, "context_length": "8k"}
 
 
 def results() -> dict[str, Any]:
-    models = ["DeepSeek-V3", "Kimi-K2"]
+    models, nan = ["DeepSeek-V3", "Kimi-K2"], np.nan
     return {
         "calibrated": rs.evaluate(
             ["time_per_output_token", "bottleneck", "cost_per_output_token"],
@@ -44,14 +44,16 @@ def results() -> dict[str, Any]:
         "choice": rs.evaluate("bottleneck", CELL, model="DeepSeek-V3", batch_size=[1, 1e5]),
         "point": rs.evaluate(["pass_time", "bottleneck"], CELL, model="DeepSeek-V3", batch_size=8),
         "number": rs.evaluate("pass_time", CELL, model="DeepSeek-V3", batch_size=8),
-        "fewer dims": rs.evaluate(["hbm_drain_time", "pass_time"], CELL | {"hardware": ["H100", "H200"]}, model="Kimi-K2", batch_size=[1, 2]),
+        "fewer dims": rs.evaluate(
+            ["hbm_drain_time", "pass_time"], CELL | {"hardware": ["H100", "H200"]}, model="Kimi-K2", batch_size=[1, 2]
+        ),
         "float32": rs.evaluate("pass_time", CELL, model="Kimi-K2", batch_size=[1, 2], dtype="float32"),
-        "nan and inf": rs.evaluate(["pass_time"], CELL, model="Kimi-K2", batch_size=[1, 2]) * np.array([np.nan, np.inf]),
+        "nan and inf": rs.evaluate(["pass_time"], CELL, model="Kimi-K2", batch_size=[1, 2]) * np.array([nan, np.inf]),
         "units": rs.evaluate(["pass_time"], CELL, model="Kimi-K2", batch_size=[1, 2], units={"pass_time": "ms"}),
         "best": rs.best("pass_time", {**CELL, "model": models, "chips": [16, 32]}, over=["chips"], batch_size=[1, 2]),
         "days": rs.evaluate("chip_price", prices="H100 RunPod secure", as_of=["2026-09-01", "2026-10-01"]),
         "sample": rs.sample("pass_time", 5, CELL, seed=1, model="Kimi-K2", batch_size=rs_uniform()),
-    }  # fmt: skip
+    }
 
 
 def rs_uniform() -> Any:
@@ -144,13 +146,13 @@ def test_broken_files(made, tmp_path, ending):
     path.unlink()
     rs.save(made["calibrated"], path)
     _shorten(path)
-    with pytest.raises(errors.InputTypeError, match=f"result{ending}.* cannot be read"):
+    with pytest.raises(errors.InputTypeError, match=rf"result{ending}.* cannot be read"):
         rs.load(path)
 
 
 def _shorten(path: Path) -> None:
     """Cut off half of a file, of a folder the header of an array."""
-    file = next(path.glob("*/zarr.json")) if path.is_dir() else file
+    file = next(path.glob("*/zarr.json")) if path.is_dir() else path
     content = file.read_bytes()
     file.write_bytes(content[: len(content) // 2])
 
@@ -170,7 +172,7 @@ def test_mistakes(made, tmp_path):
     with pytest.raises(errors.InputTypeError, match="z: a file holds numbers and texts, got complex128"):
         rs.save(xr.Dataset({"z": ("x", np.array([1j]))}), tmp_path / "result.parquet")
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
-    with pytest.raises(errors.InputTypeError, match="holds no result that rs.save wrote"):
+    with pytest.raises(errors.InputTypeError, match=r"holds no result that rs\.save wrote"):
         rs.load(tmp_path / "other.parquet")
     assert [each.name for each in tmp_path.iterdir()] == ["other.parquet"]
 
@@ -195,7 +197,7 @@ def test_hostile_metadata(tmp_path, about):
     path = tmp_path / "hostile.parquet"
     schema = pa.schema([("a", pa.float64())], {b"roofslate": json.dumps(about).encode()})
     pq.write_table(pa.table({"a": [1.0]}).cast(schema), path)
-    with pytest.raises(errors.InputTypeError, match="hostile.parquet"):
+    with pytest.raises(errors.InputTypeError, match=r"hostile\.parquet"):
         rs.load(path)
 
 
@@ -207,7 +209,7 @@ def test_no_code_of_a_folder_is_run(made, tmp_path):
     content = json.loads(header.read_text())
     content["codecs"] = [{"name": "numcodecs.pickle", "configuration": {}}]
     header.write_text(json.dumps(content))
-    with pytest.raises(errors.UnknownName, match="unknown codec in .*: 'numcodecs.pickle'|'numcodecs.pickle'"):
+    with pytest.raises(errors.UnknownName, match=r"unknown codec in .*: 'numcodecs.pickle'|'numcodecs.pickle'"):
         rs.load(path)
     shutil.rmtree(path)
     xr.Dataset({"a": ("x", [1.0])}).to_zarr(path, zarr_format=2, consolidated=False)

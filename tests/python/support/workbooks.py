@@ -222,9 +222,11 @@ def _special(name: str, arguments: list[Any]) -> Any:
     if name == "IF":
         return arguments[1 if arguments[0]() else 2]()
     if name == "AND":
-        return all([bool(x()) for x in arguments])
+        values = [bool(x()) for x in arguments]  # an error in any of them is one of all
+        return all(values)
     if name == "OR":
-        return any([bool(x()) for x in arguments])
+        values = [bool(x()) for x in arguments]
+        return any(values)
     if name == "NOT":
         return not arguments[0]()
     if name == "MATCH":
