@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["ENDLESS", "Cell", "cell_name", "choice_word", "constant", "frozen", "number_text", "translated"]
 
-# A spreadsheet has no infinity: this number stands for it, and is shown as such from `_BEYOND` on.
+# The number of a spreadsheet that has no infinity. It is shown as infinity above `_BEYOND`.
 ENDLESS = 1e250
 _BEYOND = 1e200
 _LONGEST = 3000  # characters of a formula; Excel takes 8,192
@@ -29,7 +29,7 @@ class Cell:
     ----------
     text : str
     value : float, str, bool or None
-        What it comes to; None for an error.
+        Its value, None for an error.
     level : int
         How tightly it binds.
     words : tuple of str
@@ -46,19 +46,19 @@ class Cell:
 
     @property
     def is_name(self) -> bool:
-        """Whether it is a name or a constant, which costs nothing to repeat."""
+        """True for a name or a constant, which costs nothing to repeat."""
         return re.fullmatch(r"[\w.]+", self.text) is not None
 
 
 def cell_name(name: str) -> str:
-    """A name that no spreadsheet takes for a cell: ``tp8`` is one."""
+    """Name for a spreadsheet, which reads ``tp8`` as an address."""
     text = re.sub(r"[^A-Za-z0-9_.]", "_", name)
     like_cell = re.fullmatch(r"[A-Za-z]{1,3}\d+|[RrCc]\d*|[Rr]\d*[Cc]\d*", text)
     return f"{text}_" if like_cell or text.upper() in ("TRUE", "FALSE") else text
 
 
 def number_text(x: float) -> str:
-    """A number as a formula takes it, infinity by what stands for it."""
+    """A number as a text of a formula, infinity by `ENDLESS`."""
     x = _stand_in(x)
     if x == int(x) and abs(x) < 1e15:
         return str(int(x))
@@ -81,19 +81,19 @@ def _stand_in(x: float) -> float:
     return math.copysign(ENDLESS, x) if math.isinf(x) else x
 
 
-def same(found: Any, expected: Any) -> bool:
-    """Whether a spreadsheet's value is the engine's."""
+def same(outcome: Any, expected: Any) -> bool:
+    """Compare the value of a spreadsheet with the engine's."""
     if expected is None or (isinstance(expected, float) and math.isnan(expected)):
-        return found is None
-    if found is None or isinstance(expected, str) or isinstance(found, (str, bool)):
-        return bool(found == expected)
+        return outcome is None
+    if outcome is None or isinstance(expected, str) or isinstance(outcome, (str, bool)):
+        return bool(outcome == expected)
     if abs(expected) >= _BEYOND:
-        return bool(abs(found) >= _BEYOND and (found > 0) == (expected > 0))
-    return math.isclose(found, expected, rel_tol=_NEAR, abs_tol=0.0)
+        return bool(abs(outcome) >= _BEYOND and (outcome > 0) == (expected > 0))
+    return math.isclose(outcome, expected, rel_tol=_NEAR, abs_tol=0.0)
 
 
 def frozen(value: float | str, arguments: Sequence[Cell]) -> Cell:
-    """A value that no formula gives, valid as long as what it follows from stays: otherwise #N/A."""
+    """A value without a formula: #N/A as soon as its arguments change."""
     if isinstance(value, float) and math.isnan(value):
         return Cell("NA()", None, is_frozen=True)
     conditions = [_unchanged(argument) for argument in arguments if argument.value is not None]
@@ -162,16 +162,16 @@ def _computed(function: Callable[..., float], *operands: Cell) -> float | None:
     if any(x is None for x in values):
         return None
     try:
-        found = function(*values)
+        outcome = function(*values)
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
-    return None if isinstance(found, complex) or not math.isfinite(found) else float(found)
+    return None if isinstance(outcome, complex) or not math.isfinite(outcome) else float(outcome)
 
 
 def _infix(a: Cell, sign: str, b: Cell, function: Callable[..., float], levels: tuple[int, int, int]) -> Cell:
-    own, left, right = levels
+    mine, first, right = levels
     a, b = _number(a), _number(b)
-    return Cell(f"{_inside(a, left)}{sign}{_inside(b, right)}", _computed(function, a, b), own)
+    return Cell(f"{_inside(a, first)}{sign}{_inside(b, right)}", _computed(function, a, b), mine)
 
 
 def _add(a: Cell, b: Cell) -> Cell:
@@ -265,7 +265,7 @@ _normal_share = _called("NORMSDIST", lambda x: math.erfc(-x / math.sqrt(2)) / 2)
 
 
 def _gamma_spread(mean: Cell, variance: Cell) -> Cell:
-    """A ninth of the squared coefficient of variation, as Wilson and Hilferty's approximation takes it."""
+    """A ninth of the squared coefficient of variation (Wilson and Hilferty)."""
     square = _power(mean, constant(2))
     return _divide(_larger(_divide(variance, square), constant(1e-12)), constant(9))
 
@@ -296,7 +296,7 @@ def _wait_below(share: Cell, q: Cell) -> Cell:
     return _selected(_OPERATIONS["less"](early, share), late, constant(0), ())
 
 
-# What routines of the engine are in functions of a spreadsheet; where that is not the engine's value, it is frozen.
+# Routines of the engine by functions of a spreadsheet. A different value is frozen.
 _ROUTINES: dict[str, Callable[..., Cell]] = {
     "normal_share": _normal_share,
     "normal_quantile": _normal_quantile,
@@ -363,7 +363,7 @@ def translated(
     routine : callable
         The value of a routine, of its name and its arguments.
     part : callable
-        Gives a part of the formula a cell of its own, and returns that cell.
+        Names a part of the formula, and returns its name.
 
     Returns
     -------
@@ -380,20 +380,20 @@ def translated(
             uses[position] += 1
         if operation == "select" and k in chosen:
             chosen |= dict.fromkeys(operands[1:], chosen[k])
-    found: list[Cell] = []
+    outcome: list[Cell] = []
     for k, (operation, *operands) in enumerate(steps):
         if operation == "quantity":
             cell = cells[operands[0]]
         elif operation == "constant":
             cell = constant(operands[0])
         else:
-            cell = _step(operation, [found[position] for position in operands], chosen.get(k, ()), routine)
+            cell = _step(operation, [outcome[position] for position in operands], chosen.get(k, ()), routine)
         is_shared = uses[k] > 1 and len(cell.text) > 24
         if not cell.is_name and cell.value is not None and (is_shared or len(cell.text) > _LONGEST):
             cell = part(cell)
-        found.append(cell)
-    made = _word(found[-1], words) if words else _number(found[-1])
-    return dataclasses.replace(made, is_frozen=any(cell.is_frozen for cell in found))
+        outcome.append(cell)
+    built = _word(outcome[-1], words) if words else _number(outcome[-1])
+    return dataclasses.replace(built, is_frozen=any(cell.is_frozen for cell in outcome))
 
 
 def _step(

@@ -182,7 +182,7 @@ class Explanation:
         )
 
     def to_excel(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the derivation into a workbook with live formulas, as `roofslate.to_excel` does.
+        """Write the derivation into a workbook with live formulas, see `roofslate.to_excel`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Where the number of an input comes from, in words."""
+"""Origins of inputs, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["origin"]
 
 
 def origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int = 0) -> str:
-    """Where the number of a quantity at which a derivation ends comes from.
+    """Origin of a quantity at which a derivation ends.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int = 0)
     values : mapping
         The numbers of the derivation.
     level : int
-        The depth that derives it, where it follows from others.
+        The depth that derives it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`rs.to_excel`: a derivation as a workbook whose cells are formulas over named inputs."""
+"""`rs.to_excel`: a derivation as a workbook of formulas with named inputs."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _MOST_OUTPUTS = 1000
 _MISSING = "not given, and not needed here"
 _LIVE, _PART, _FROZEN = "formula", "part of a formula", "value, valid for these inputs"
 _UNUSED = ", not used here"
-_TEXT_LIMIT = 32_767  # characters of a cell
+_TEXT_LIMIT = 32_767  # characters of a text
 _LISTED = 255  # characters of a list of choices
 _NUMBER_FORMAT = '[>=1E+200]"∞";[<=-1E+200]"-∞";General'
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a workbook is of: numbers by name, and what is said of them.
+    """Scenario of a workbook: numbers by name, their origins and their basis.
 
     Attributes
     ----------
     numbers : mapping
         The inputs that are given, in base units.
     origins : mapping
-        By input: where its number comes from.
+        By input: its origin.
     said : mapping
         By output: ``basis``, ``calibration``, ``support``.
     """
@@ -75,8 +75,8 @@ def to_excel(
 ) -> None:
     """Write quantities of one scenario into a workbook of Excel, with live formulas.
 
-    Sheets ``Results``, ``Inputs`` and ``Derivation``. Each input and each quantity of the derivation has a named cell;
-    a quantity is a formula over the names of those that it takes. Change an input, and the workbook computes anew.
+    Sheets ``Results``, ``Inputs`` and ``Derivation``. Each input and each quantity of the derivation has a name in the
+    workbook, and formulas refer to names. Change an input, and the workbook computes anew.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def to_excel(
 
     Notes
     -----
-    Numbers are in base units, and infinity is shown as such and computed as 1e250. What no spreadsheet can compute
-    (a queue's waiting probability, an integral, a root) is a value. Its cell is ``#N/A`` as soon as what it follows
-    from has changed. Presets are numbers here: another model means its numbers, or another workbook.
+    Numbers are in base units, and infinity is shown as such and computed as 1e250. Some quantities have no formula in
+    a spreadsheet: waiting probabilities, integrals, roots. They are values, and become ``#N/A`` as soon as their
+    arguments change. Presets are numbers here: another model means its numbers, or another workbook.
 
     Examples
     --------
@@ -114,18 +114,18 @@ def to_excel(
     >>> rs.to_excel("drain.xlsx", "hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s", overwrite=True)
     """
     inputs = with_scenario(scenario, inputs)
-    wanted = list(dict.fromkeys(wanted_names(outputs)))
-    grid = read_grid(inputs, wanted)
+    requested = list(dict.fromkeys(wanted_names(outputs)))
+    grid = read_grid(inputs, requested)
     for name, i in grid.inputs.items():
         if i.dims:
             raise AxisError(f"rs.to_excel writes one scenario, but {i.origin or name} is an axis; choose a point of it")
-    converted = conversions(wanted, units)
-    write_workbook(path, wanted, Scenario.of_grid(grid, wanted), converted, overwrite=overwrite)
+    converted = conversions(requested, units)
+    write_workbook(path, requested, Scenario.of_grid(grid, requested), converted, overwrite=overwrite)
 
 
 @dataclass
 class _Row:
-    """A named cell."""
+    """A name of the workbook and its formula."""
 
     name: str
     quantity: Quantity
@@ -144,19 +144,19 @@ class _Book:
     names: set[str] = field(default_factory=set)  # without case, as spreadsheets compare them
 
     def named(self, name: str) -> str:
-        """A free name of a cell."""
-        made = wish = cell_name(name)
+        """A name that is not used yet."""
+        built = wish = cell_name(name)
         number = 2
-        while made.upper() in self.names:
-            made, number = f"{wish}_{number}_", number + 1
-        self.names.add(made.upper())
-        return made
+        while built.upper() in self.names:
+            built, number = f"{wish}_{number}_", number + 1
+        self.names.add(built.upper())
+        return built
 
 
 class _Derivation:
-    """Cells of quantities for some numbers.
+    """Formulas of quantities for some numbers.
 
-    Of a quantity that another scenario has, all that depends on what differs there has cells of its own.
+    For another scenario, all dependents of the changed input have further formulas.
     """
 
     def __init__(self, book: _Book, scenario: Scenario, base: _Derivation | None = None, changed: str = "") -> None:
@@ -167,7 +167,7 @@ class _Derivation:
         self._elsewhere: dict[tuple[str, str], _Derivation] = {}
 
     def cell(self, name: str) -> Cell:
-        """The named cell of a quantity, or NA() where it has no value."""
+        """The name of a quantity, or NA() without a value."""
         if name not in self._known:
             if name in self._under_way:  # a circle, which no value goes around
                 return Cell("NA()", None)
@@ -180,15 +180,15 @@ class _Derivation:
         return self._known[name]
 
     def _differs(self, name: str) -> bool:
-        """Whether a quantity may follow from what differs here."""
+        """Return True if a quantity may follow from the changed input."""
         if name == self.changed:
             return True
         upstream = [lookup(x) for x in (name, *current().ancestors(name))]
         return any(self.changed in (q.name, *q.replaced_where, *q.replaced_unless, *q.implied_by) for q in upstream)
 
     def value(self, name: str) -> float:
-        (found,) = _core.numbers([name], self._numbers)
-        return math.nan if found is None else float(found)
+        (outcome,) = _core.numbers([name], self._numbers)
+        return math.nan if outcome is None else float(outcome)
 
     def _made(self, q: Quantity) -> Cell:
         value = self.value(q.name)
@@ -215,8 +215,8 @@ class _Derivation:
             value = self.value(source) if source else float(q.changed_value or 0)
             numbers = {**self._numbers, str(q.changed): value}
             scenario = Scenario(numbers, self.scenario.origins, self.scenario.said)
-            there = self._elsewhere[key] = _Derivation(self.book, scenario, self, str(q.changed))
-            there._known[str(q.changed)] = self.cell(source) if source else constant(value)
+            other_scenario = self._elsewhere[key] = _Derivation(self.book, scenario, self, str(q.changed))
+            other_scenario._known[str(q.changed)] = self.cell(source) if source else constant(value)
         return self._elsewhere[key]
 
     def _computed(self, q: Quantity, value: float) -> Cell:
@@ -233,16 +233,16 @@ class _Derivation:
             return Cell(names[cell.text], cell.value, words=cell.words)
 
         names: dict[str, str] = {}
-        made = translated(_core.steps(q.name), cells, q.choices, _core.call_routine, part)
-        return self._derived(q, value, made, q.needs)
+        built = translated(_core.steps(q.name), cells, q.choices, _core.call_routine, part)
+        return self._derived(q, value, built, q.needs)
 
-    def _derived(self, q: Quantity, value: float, made: Cell, needs: Sequence[str]) -> Cell:
+    def _derived(self, q: Quantity, value: float, built: Cell, needs: Sequence[str]) -> Cell:
         expected: float | str = q.choices[int(value)] if q.choices and not math.isnan(value) else value
-        if not same(made.value, expected):  # no formula of a spreadsheet gives it
-            made = frozen(expected, [self.cell(need) for need in needs])
+        if not same(built.value, expected):  # no formula of a spreadsheet gives it
+            built = frozen(expected, [self.cell(need) for need in needs])
         name = self.book.named(q.name if self.base is None else f"{q.name}.at")
-        self.book.derived[name] = _Row(name, q, made, elsewhere=self.base is not None)
-        return Cell(name, made.value, words=q.choices)
+        self.book.derived[name] = _Row(name, q, built, elsewhere=self.base is not None)
+        return Cell(name, built.value, words=q.choices)
 
     def _input(self, q: Quantity, value: float, origin_text: str) -> Cell:
         if math.isnan(value):
@@ -291,23 +291,23 @@ def write_workbook(
     book = _Book()
     derivation = _Derivation(book, scenario)
     results = [(lookup(name), derivation.cell(name)) for name in outputs]
-    taken = {name for output in outputs for name, _ in _core.chain(output, dict(scenario.numbers))}.union(outputs)
+    used = {name for output in outputs for name, _ in _core.chain(output, dict(scenario.numbers))}.union(outputs)
     rows = list(book.derived.values())[::-1]  # each before those that it takes
-    rows.sort(key=lambda row: row.elsewhere or row.quantity.name not in taken)
+    rows.sort(key=lambda row: row.elsewhere or row.quantity.name not in used)
     with whole_file(target, overwrite=overwrite) as stream:
         file = xlsxwriter.Workbook(stream, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
         sheets = _Sheets(file)
-        frozen_names = [row.name for row in rows if row.cell.is_frozen and row.quantity.name in taken]
+        frozen_names = [row.name for row in rows if row.cell.is_frozen and row.quantity.name in used]
         sheets.results(results, scenario, converted or {}, frozen_names)
         sheets.inputs(sorted(book.inputs.values(), key=lambda row: _rank(row.origin)))
-        sheets.derivation(rows, taken)
+        sheets.derivation(rows, used)
         for title, table in (tables or {}).items():
             sheets.table(title, table)
         file.close()
 
 
 def _rank(origin_text: str) -> int:
-    """What a caller gave first, defaults last."""
+    """Sort inputs of the caller first, defaults last."""
     if origin_text == "given":
         return 0
     return 2 if origin_text.startswith("default") else 3 if origin_text == _MISSING else 1
@@ -342,7 +342,7 @@ class _Sheets:
         return sheet
 
     def _text(self, sheet: Any, row: int, column: int, text: str) -> None:
-        """A text, which no program takes for a formula: not even when it is edited or saved as CSV."""
+        """Write a text that stays a text when it is edited or saved as CSV."""
         text = text[:_TEXT_LIMIT]
         if text.startswith(("=", "+", "-", "@", "\t", "\r")):
             sheet.write_string(row, column, text, self._quoted)
@@ -354,7 +354,7 @@ class _Sheets:
             self._text(sheet, row, column + k, text)
 
     def _formula(self, sheet: Any, row: int, column: int, cell: Cell, looks: Any) -> None:
-        """A formula with the value that it has, for programs that compute none."""
+        """Write a formula and its value, for programs without formulas."""
         cached = cell.value if cell.value is not None else "#N/A"
         if cached is True or cached is False:
             cached = "TRUE" if cached else "FALSE"
@@ -381,65 +381,65 @@ class _Sheets:
             said = scenario.said.get(q.name, {})
             self._text(sheet, row, 0, q.name)
             self._formula(sheet, row, 1, cell, self._number)
-            told = (said.get(key, "") for key in ("basis", "calibration", "support"))
-            self._texts(sheet, row, 2, ["" if q.choices else unit, q.brief, *told])
+            texts = (said.get(key, "") for key in ("basis", "calibration", "support"))
+            self._texts(sheet, row, 2, ["" if q.choices else unit, q.brief, *texts])
         notes = [
             f"Roofslate {__version__}",
-            "Inputs are named cells on the sheet Inputs (blue). Change one, and all that follows from it changes.",
+            "Inputs are on the sheet Inputs (blue). Change one, and all results change.",
             "Each row of the sheet Derivation is a formula over these names, in base units.",
         ]
         if frozen_names:
             notes.append(
                 f"Values that a spreadsheet cannot compute ({len(frozen_names)}, marked): {', '.join(frozen_names)}. "
-                "They are #N/A when what they follow from has changed."
+                "They become #N/A when an input above them changes."
             )
         for k, note in enumerate(notes):
             self._text(sheet, len(results) + 2 + k, 0, note)
 
     def inputs(self, rows: Sequence[_Row]) -> None:
-        """Named cells with the numbers at which the derivation ends."""
+        """Write the numbers at which the derivation ends."""
         head = ("input", "value", "unit", "meaning", "range", "source")
         sheet = self._sheet("Inputs", head, (32, 22, 18, 60, 24, 60))
-        for place, row in enumerate(rows, 1):
+        for position, row in enumerate(rows, 1):
             q = row.quantity
-            self._text(sheet, place, 0, row.name)
+            self._text(sheet, position, 0, row.name)
             if q.choices:
                 if row.cell.value is not None:
-                    sheet.write_string(place, 1, str(row.cell.value), self._given)
+                    sheet.write_string(position, 1, str(row.cell.value), self._given)
                 if sum(map(len, q.choices)) + len(q.choices) <= _LISTED:
-                    sheet.data_validation(place, 1, place, 1, {"validate": "list", "source": list(q.choices)})
+                    sheet.data_validation(position, 1, position, 1, {"validate": "list", "source": list(q.choices)})
             elif row.cell.value is not None:
-                sheet.write_number(place, 1, float(row.cell.value), self._given)
+                sheet.write_number(position, 1, float(row.cell.value), self._given)
             if row.cell.value is None:
-                sheet.write_formula(place, 1, "=NA()", self._given, "#N/A")
-            self._texts(sheet, place, 2, ["" if q.choices else q.unit, q.brief, q.range_text, row.origin])
-            self._file.define_name(row.name, f"=Inputs!$B${place + 1}")
+                sheet.write_formula(position, 1, "=NA()", self._given, "#N/A")
+            self._texts(sheet, position, 2, ["" if q.choices else q.unit, q.brief, q.range_text, row.origin])
+            self._file.define_name(row.name, f"=Inputs!$B${position + 1}")
 
-    def derivation(self, rows: Sequence[_Row], taken: Collection[str]) -> None:
-        """Named cells with formulas, the outputs first."""
+    def derivation(self, rows: Sequence[_Row], used: Collection[str]) -> None:
+        """Write the formulas, the outputs first."""
         head = ("quantity", "value", "unit", "meaning", "formula", "source", "kind")
         sheet = self._sheet("Derivation", head, (32, 22, 18, 60, 60, 14, 28))
-        for place, row in enumerate(rows, 1):
+        for position, row in enumerate(rows, 1):
             q = row.quantity
-            self._text(sheet, place, 0, row.name)
-            self._formula(sheet, place, 1, row.cell, self._frozen if row.cell.is_frozen else self._number)
+            self._text(sheet, position, 0, row.name)
+            self._formula(sheet, position, 1, row.cell, self._frozen if row.cell.is_frozen else self._number)
             kind = _FROZEN if row.cell.is_frozen else _PART if row.part else _LIVE
-            kind += "" if q.name in taken else _UNUSED
+            kind += "" if q.name in used else _UNUSED
             if row.part:
-                told = ["", f"part of {q.name}", "", q.source, kind]
+                texts = ["", f"part of {q.name}", "", q.source, kind]
             else:
-                told = ["" if q.choices else q.unit, q.brief, q.formula, q.source, kind]
-            self._texts(sheet, place, 2, told)
-            self._file.define_name(row.name, f"=Derivation!$B${place + 1}")
+                texts = ["" if q.choices else q.unit, q.brief, q.formula, q.source, kind]
+            self._texts(sheet, position, 2, texts)
+            self._file.define_name(row.name, f"=Derivation!$B${position + 1}")
 
     def table(self, title: str, table: Any) -> None:
         """A table of values."""
         names = [*map(str, table.index.names if table.index.names != [None] else ["row"]), *map(str, table.columns)]
         sheet = self._sheet(title, names, [22.0] * len(names))
-        for place, (label, *values) in enumerate(table.itertuples(), 1):
+        for position, (label, *values) in enumerate(table.itertuples(), 1):
             labels = label if isinstance(label, tuple) else (label,)
             for column, x in enumerate([*labels, *values]):
                 if isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x):
-                    sheet.write_number(place, column, float(x), self._number)
+                    sheet.write_number(position, column, float(x), self._number)
                 elif not (isinstance(x, float) and math.isnan(x)):
-                    self._text(sheet, place, column, str(x))
+                    self._text(sheet, position, column, str(x))

@@ -164,7 +164,7 @@ class Deployments:
         return pd.concat([layouts, found], axis=1)
 
     def to_excel(self, path: str | os.PathLike[str], *, rank: int = 1, overwrite: bool = False) -> None:
-        """Write a deployment into a workbook with live formulas, as `roofslate.to_excel` does, and the whole table.
+        """Write a deployment and the table into a workbook, see `roofslate.to_excel`.
 
         Parameters
         ----------

@@ -211,7 +211,7 @@ def _rows_under(ax: Axes) -> float:
 
 
 def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
-    """Basis of a result as a picture says it: ``"lower bound"``, ``"estimate (serving, 2026-09-14), interpolated"``.
+    """Basis of a result for pictures: ``"estimate (serving, 2026-09-14), interpolated"``.
 
     A floor bounds times and costs from below and rates from above. Of other quantities, such as ratios, it says
     nothing.

@@ -115,7 +115,7 @@ def results_of_rows(
     bands: float | Bands | FittedConstants | None = None,
     call: str = "rs.frame",
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The results of `frame`, by column, and what its attributes say.
+    """The results of `frame` by column, and its attributes.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def results_of_rows(
 def _names(ignore: Iterable[str]) -> set[str]:
     """Columns that are no inputs."""
     try:
-        return set([ignore] if isinstance(ignore, str) else list(ignore))  # a list refuses what goes on and on
+        return set([ignore] if isinstance(ignore, str) else list(ignore))  # a list refuses an endless iterator
     except (TypeError, MemoryError):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
 

@@ -1,4 +1,4 @@
-"""`rs.save` and `rs.load`: results in NetCDF, Zarr and Parquet, with all that is said of them."""
+"""`rs.save` and `rs.load`: results in NetCDF, Zarr and Parquet with their attributes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _KEY = b"roofslate"  # of the metadata of a Parquet file
 _LARGEST_HEADER = 16_000_000  # bytes of metadata
 _MOST_ARRAYS = 10_000
 _FLAGS = "flag_values"
-# What the arrays of a Zarr folder are stored by; others might run code when they are read.
+# Codecs of Zarr arrays. Others might run code when they are read.
 _CODECS = {"blosc", "bytes", "crc32c", "gzip", "sharding_indexed", "transpose", "vlen-utf8", "zstd"}
 
 
 def save(result: xr.DataArray | xr.Dataset, path: str | os.PathLike[str], /, *, overwrite: bool = False) -> None:
-    """Write a result into a file from which `load` makes the same: values, axes, units, basis, support, provenance.
+    """Write a result with its axes, units, basis, support and provenance.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def save(result: xr.DataArray | xr.Dataset, path: str | os.PathLike[str], /, *, 
         The ending decides: ``.nc`` (NetCDF), ``.zarr`` (a folder) or ``.parquet`` (a table with a row for each point,
         words of choices, and units in the metadata of its columns).
     overwrite : bool
-        Replace what exists.
+        Replace a file that exists.
 
     Raises
     ------
     InputTypeError
-        For anything else than a result, another ending, or an attribute that no file holds.
+        For anything else than a result, another ending, or an attribute of another type.
     OSError
         Where the file can't be written, or exists and `overwrite` is not asked for.
     ModuleNotFoundError
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str], /) -> xr.DataArray | xr.Dataset:
     Raises
     ------
     InputTypeError
-        For a file that is broken, or that holds no such result.
+        For a broken file, or one without such a result.
     OutOfMemory
         Where its arrays are larger than the memory, before they are read.
     OSError
@@ -119,7 +119,7 @@ def load(path: str | os.PathLike[str], /) -> xr.DataArray | xr.Dataset:
         return dataset
     name = dataset.attrs.pop(_ARRAY)
     if (name or "result") not in dataset.data_vars:
-        raise InputTypeError(f"{source} names an array {name!r}, which it does not hold")
+        raise InputTypeError(f"{source} has no array {name!r}, although its attributes name it")
     return dataset[name or "result"].rename(name or None)
 
 
@@ -130,10 +130,10 @@ def _path(path: Any) -> Path:
 
 
 def _by_suffix(path: Path, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    found = known.get(path.suffix.lower())
-    if found is None:
+    outcome = known.get(path.suffix.lower())
+    if outcome is None:
         raise InputTypeError(f"{path}: the name of a file of results ends in {', '.join(known)}")
-    return found
+    return outcome
 
 
 @contextlib.contextmanager
@@ -147,7 +147,7 @@ def _packages(path: Path) -> Iterator[None]:
 
 
 def _check_attributes(dataset: xr.Dataset) -> None:
-    """Refuse attributes that not every format holds."""
+    """Refuse attributes that some format cannot store."""
     for owner, attrs in [("the dataset", dataset.attrs), *((repr(n), v.attrs) for n, v in dataset.variables.items())]:
         for key, x in attrs.items():
             if not isinstance(key, str) or not isinstance(x, (str, int, float, np.ndarray, np.generic)):
@@ -162,9 +162,9 @@ def _write_netcdf(dataset: xr.Dataset, stream: Any) -> None:
     import h5py  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "result.nc"
-        dataset.to_netcdf(made, engine="h5netcdf")
-        with made.open("rb") as source:
+        built = Path(folder) / "result.nc"
+        dataset.to_netcdf(built, engine="h5netcdf")
+        with built.open("rb") as source:
             shutil.copyfileobj(source, stream, 1 << 20)
 
 
@@ -189,13 +189,13 @@ def _write_zarr(dataset: xr.Dataset, target: Path) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(2, "there is no such folder", str(target))
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-", suffix=".partial") as folder:
-        made, old = Path(folder) / "new", Path(folder) / "old"
+        built, old = Path(folder) / "new", Path(folder) / "old"
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*does not have a Zarr V3 specification")
-            dataset.to_zarr(made, mode="w-", consolidated=False, zarr_format=3)
+            dataset.to_zarr(built, mode="w-", consolidated=False, zarr_format=3)
         if target.exists():
             target.rename(old)
-        made.rename(target)
+        built.rename(target)
 
 
 def _read_zarr(path: Path) -> xr.Dataset:
@@ -214,7 +214,7 @@ def _read_zarr(path: Path) -> xr.Dataset:
 
 
 def _check_codecs(path: Path) -> None:
-    """Refuse a folder of another format, too many arrays, or arrays that are stored by what is not known."""
+    """Refuse a folder of another format, too many arrays, or unknown codecs."""
     headers = []
     for folder, _, files in os.walk(path):
         if "zarr.json" in files:
@@ -272,8 +272,8 @@ def _write_parquet(dataset: xr.Dataset, stream: Any) -> None:
         values = np.broadcast_to(v.transpose(*order).values.reshape(shape), tuple(dims.values())).ravel()
         attrs = {key: _jsonable(x) for key, x in v.attrs.items()}
         array, kind = _column(str(name), values, v.attrs)
-        told = {key: x for key, x in attrs.items() if isinstance(x, str)}
-        fields.append(pa.field(str(name), array.type, metadata=told or None))
+        notes = {key: x for key, x in attrs.items() if isinstance(x, str)}
+        fields.append(pa.field(str(name), array.type, metadata=notes or None))
         arrays.append(array)
         coordinate = name in dataset.coords
         described[str(name)] = {"dims": list(v.dims), "coordinate": coordinate, "dtype": kind, "attrs": attrs}
@@ -284,7 +284,7 @@ def _write_parquet(dataset: xr.Dataset, stream: Any) -> None:
 
 
 def _column(name: str, values: Any, attrs: Mapping[str, Any]) -> tuple[Any, str]:
-    """Values as a column, and their dtype; a choice is a column of its words where each has one."""
+    """Values as a column, and their dtype. A choice is a column of words."""
     import pyarrow as pa
 
     if values.dtype.kind in "OUT":
@@ -326,21 +326,21 @@ def _read_parquet(path: Path) -> xr.Dataset:
                 f"{path} cannot be read: its metadata is no description of a result: {error}"
             ) from None
         if math.prod(dims.values()) != file.metadata.num_rows or set(file.schema_arrow.names) != described.keys():
-            raise InputTypeError(f"{path} cannot be read: its table is not that of its metadata")
+            raise InputTypeError(f"{path} cannot be read: its table differs from its metadata")
         _check_bytes(path, 8 * file.metadata.num_rows * max(len(described), 1))
         variables, coordinates = {}, []
         for name, x in described.items():
             column = file.read([name]).column(0).combine_chunks()
             values = _values(column, dtypes[name], bool(x["attrs"].get("flag_meanings")))
             grid = values.reshape(tuple(dims.values()))
-            taken = grid[tuple(slice(None) if dim in x["dims"] else 0 for dim in dims)]
+            used = grid[tuple(slice(None) if dim in x["dims"] else 0 for dim in dims)]
             order = [dim for dim in dims if dim in x["dims"]]
-            taken = np.transpose(taken, [order.index(dim) for dim in x["dims"]]) if len(order) > 1 else taken
-            variables[name] = xr.Variable(x["dims"], np.array(taken).reshape(shapes[name]), x["attrs"])
+            used = np.transpose(used, [order.index(dim) for dim in x["dims"]]) if len(order) > 1 else used
+            variables[name] = xr.Variable(x["dims"], np.array(used).reshape(shapes[name]), x["attrs"])
             if x["coordinate"]:
                 coordinates.append(name)
-        made = xr.Dataset({n: v for n, v in variables.items() if n not in coordinates}, attrs=about.get("attrs", {}))
-        return _plain(made.assign_coords({name: variables[name] for name in coordinates}))
+        built = xr.Dataset({n: v for n, v in variables.items() if n not in coordinates}, attrs=about.get("attrs", {}))
+        return _plain(built.assign_coords({name: variables[name] for name in coordinates}))
 
 
 def _values(column: Any, dtype: np.dtype[Any], flagged: bool) -> Any:
@@ -376,20 +376,20 @@ def _check_size(path: Path, dataset: xr.Dataset) -> None:
 
 
 def _check_bytes(path: Path, size: int) -> None:
-    """Refuse what the memory cannot hold: a small file may say that it is large."""
+    """Refuse arrays larger than the memory, which a small file may claim."""
     if size > _core.available_memory():
         raise OutOfMemory(f"{path} holds {size:,} bytes of arrays, more than there is memory")
 
 
 def _plain(dataset: xr.Dataset) -> xr.Dataset:
-    """Texts as objects and flags as small numbers, as results have them; what the file was stored by is forgotten."""
-    made = dataset.drop_encoding()
-    texts = {name: made[name].astype(object) for name, v in made.variables.items() if v.dtype.kind in "UT"}
-    coordinates = {name: v for name, v in texts.items() if name in made.coords}
-    made = made.assign_coords(coordinates).assign({n: v for n, v in texts.items() if n not in coordinates})
-    for v in made.variables.values():
+    """Restore texts as objects and flags as small numbers, without encodings."""
+    built = dataset.drop_encoding()
+    texts = {name: built[name].astype(object) for name, v in built.variables.items() if v.dtype.kind in "UT"}
+    coordinates = {name: v for name, v in texts.items() if name in built.coords}
+    built = built.assign_coords(coordinates).assign({n: v for n, v in texts.items() if n not in coordinates})
+    for v in built.variables.values():
         if _FLAGS in v.attrs:
             v.attrs[_FLAGS] = np.asarray(v.attrs[_FLAGS], dtype=v.dtype)
-    for key, x in made.attrs.items():
-        made.attrs[key] = x.item() if isinstance(x, np.generic) else x
-    return made
+    for key, x in built.attrs.items():
+        built.attrs[key] = x.item() if isinstance(x, np.generic) else x
+    return built

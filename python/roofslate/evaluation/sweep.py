@@ -62,7 +62,7 @@ def sweep(
     progress: bool | Callable[[int, int | None], object] | None = None,
     **inputs: Any,
 ) -> Any:
-    """Compute quantities for each row of a table and put them beside its columns: from file to file, or in memory.
+    """Compute quantities for each row of a table and append them as columns.
 
     For files of any size: rows are read, computed and written a chunk at a time, in their order. The results are those
     of `frame`. The target appears when it is whole; until then what is written has another name, in the same folder,

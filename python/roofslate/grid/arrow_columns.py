@@ -1,4 +1,4 @@
-"""Columns of Arrow as inputs: numbers where they lie, texts by their distinct values."""
+"""Columns of Arrow as inputs: numbers without a copy, texts by their distinct values."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Words = tuple["Positions", list[Any]]  # positions among the distinct values, -1
 
 
 def takes_words(name: str) -> bool:
-    """Whether an input is a preset or a choice, of which no number is a value."""
+    """Return True for a preset or a choice, which has no numbers as values."""
     return name in PRESETS or bool(lookup(name).choices)
 
 
 def _is_numeric(kind: pa.DataType) -> bool:
-    """Whether a type of Arrow holds numbers."""
+    """Return True for a numeric type of Arrow."""
     import pyarrow as pa
 
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
@@ -44,7 +44,7 @@ def read_array(name: str, array: Any, where: str = "", missing: Callable[[str], 
     array : pyarrow.Array or pyarrow.ChunkedArray
         A null is a missing value.
     where : str
-        What messages start with.
+        The start of messages.
     missing : callable, optional
         Which texts are missing values.
 
@@ -66,7 +66,7 @@ def read_array(name: str, array: Any, where: str = "", missing: Callable[[str], 
 
 
 def arrow_numbers(array: Any) -> Any:
-    """Numbers of a column; one without nulls is not copied."""
+    """Numbers of a column, without a copy if it has no nulls."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -80,7 +80,7 @@ def arrow_numbers(array: Any) -> Any:
 
 
 def _words(array: Any, missing: Callable[[str], bool] | None) -> Words:
-    """The distinct values of a column of texts or of a dictionary, and where they stand."""
+    """The distinct values of a column of texts or of a dictionary, and their positions."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

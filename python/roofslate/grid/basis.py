@@ -103,7 +103,7 @@ def _support(outputs: Sequence[str], grid: Grid) -> str:
 def _support_of(
     outputs: Sequence[str], grid: Grid, calibration: str | None, model: str | None, chip: str | None
 ) -> str:
-    """What an estimate by a calibration of a grid rests on; empty where it is none."""
+    """Support of an estimate by a calibration of a grid, empty without one."""
     for preset in grid.presets.get("calibration", ()):
         constants = getattr(preset, "constants", None)
         if constants is not None and constants.fits and measured_as(preset) == calibration:
@@ -114,7 +114,7 @@ def _support_of(
 
 
 def supports_of_rows(output: str, grid: Grid, columns: Mapping[str, Sequence[str]], rows: int) -> list[str]:
-    """What an estimate rests on in each row of a table.
+    """Support of an estimate in each row of a table.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def supports_of_rows(output: str, grid: Grid, columns: Mapping[str, Sequence[str
     grid : Grid
         With the presets of all rows.
     columns : mapping
-        By keyword: the name of each row's preset, where a column has it.
+        By keyword: the name of each row's preset.
     rows : int
 
     Returns

@@ -47,7 +47,7 @@ class Coded(NamedTuple):
 
 
 Results = Mapping[str, "Values | Coded"]
-Attributes = Mapping[str, Any]  # texts by what they say, or by what they say and column
+Attributes = Mapping[str, Any]  # texts by key, or by key and column
 
 
 class Table(abc.ABC):
@@ -68,7 +68,7 @@ class Table(abc.ABC):
 
     @abc.abstractmethod
     def columns(self, ignored: Collection[str], inputs: dict[str, Any]) -> dict[str, Column | Names]:
-        """The columns that are inputs; a day of prices goes out of `inputs`."""
+        """The columns that are inputs. Removes a day of prices from `inputs`."""
 
     @abc.abstractmethod
     def pandas(self) -> pd.DataFrame:
@@ -79,11 +79,11 @@ class Table(abc.ABC):
         """The table as a pyarrow.Table."""
 
     @abc.abstractmethod
-    def results(self, found: Results, attrs: Attributes) -> Any:
+    def results(self, outcome: Results, attrs: Attributes) -> Any:
         """Results as a table of the same kind."""
 
     @abc.abstractmethod
-    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+    def beside(self, outcome: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
         """The table as it is, but for columns with another name, and results beside it."""
 
 
@@ -123,39 +123,39 @@ class _Frame(Table):
         except (pa.ArrowException, NotImplementedError) as error:
             raise InputTypeError(f"a column has no type of Arrow: {error}") from None
 
-    def results(self, found: Results, attrs: Attributes) -> pd.DataFrame:
-        return _data_frame(found, attrs, self.table.index)
+    def results(self, outcome: Results, attrs: Attributes) -> pd.DataFrame:
+        return _data_frame(outcome, attrs, self.table.index)
 
-    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> pd.DataFrame:
+    def beside(self, outcome: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> pd.DataFrame:
         import pandas as pd
 
         table = self.table.rename(columns=renamed) if renamed else self.table
-        made = pd.concat([table, self.results(found, {})], axis=1)
-        made.attrs = dict(self.table.attrs)
-        made.attrs.update(attrs)
-        return made
+        built = pd.concat([table, self.results(outcome, {})], axis=1)
+        built.attrs = dict(self.table.attrs)
+        built.attrs.update(attrs)
+        return built
 
 
-def _data_frame(found: Results, attrs: Attributes, index: pd.Index | None) -> pd.DataFrame:
+def _data_frame(outcome: Results, attrs: Attributes, index: pd.Index | None) -> pd.DataFrame:
     import pandas as pd
 
     columns: dict[str, Any] = {
         name: pd.Categorical.from_codes(x.codes, categories=pd.Index(x.words)) if isinstance(x, Coded) else x
-        for name, x in found.items()
+        for name, x in outcome.items()
     }
     if len(columns) == 1 and isinstance(only := next(iter(columns.values())), np.ndarray):
-        made = pd.DataFrame(only[:, np.newaxis], index=index, columns=_header(*columns).view(), copy=False)
+        built = pd.DataFrame(only[:, np.newaxis], index=index, columns=_header(*columns).view(), copy=False)
     else:
-        made = pd.DataFrame(columns, index=index, copy=False)
-    made.attrs.update(attrs)
-    return made
+        built = pd.DataFrame(columns, index=index, copy=False)
+    built.attrs.update(attrs)
+    return built
 
 
 _headers: dict[str, pd.Index] = {}
 
 
 def _header(name: str) -> pd.Index:
-    """Header of a table of one column; pandas takes longer to make one than the engine for a small table."""
+    """Header of a table of one column, which takes pandas longer than the engine a small table."""
     import pandas as pd
 
     if name not in _headers:
@@ -166,7 +166,7 @@ def _header(name: str) -> pd.Index:
 
 
 class _Columns(_Frame):
-    """A dict of columns, all lists or arrays; lists come back where only lists were given."""
+    """A dict of columns, all lists or arrays. Lists give lists."""
 
     def __init__(self, table: Mapping[Any, Any], argument: str) -> None:
         import pandas as pd
@@ -184,33 +184,33 @@ class _Columns(_Frame):
                 raise InputTypeError(f"{argument}: column {name!r}: expected one dimension, got {np.ndim(column)}")
             lengths[name] = len(column)
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:_SHOWN])
-            raise InputTypeError(f"{argument}: its columns have different lengths: {told}")
+            notes = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:_SHOWN])
+            raise InputTypeError(f"{argument}: its columns have different lengths: {notes}")
         self._as_lists = all(isinstance(column, (list, tuple)) for column in table.values())
         super().__init__(pd.DataFrame({name: _plain(column) for name, column in table.items()}))
         self.native = table
 
-    def results(self, found: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
-        words = {name: x.texts() for name, x in found.items() if isinstance(x, Coded)}
+    def results(self, outcome: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
+        words = {name: x.texts() for name, x in outcome.items() if isinstance(x, Coded)}
         if self._as_lists:
-            return {name: words[name] if isinstance(x, Coded) else x.tolist() for name, x in found.items()}
-        return {name: np.array(words[name], dtype=object) if isinstance(x, Coded) else x for name, x in found.items()}
+            return {name: words[name] if isinstance(x, Coded) else x.tolist() for name, x in outcome.items()}
+        return {name: np.array(words[name], dtype=object) if isinstance(x, Coded) else x for name, x in outcome.items()}
 
-    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
-        own = {(renamed or {}).get(name, name): column for name, column in self.native.items()}
-        return own | self.results(found, attrs)
+    def beside(self, outcome: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+        mine = {(renamed or {}).get(name, name): column for name, column in self.native.items()}
+        return mine | self.results(outcome, attrs)
 
 
 class _Records(_Frame):
-    """A list of dicts, one a row; a key that a row lacks is a missing value."""
+    """A list of dicts, one a row. A key that a row lacks is a missing value."""
 
     def __init__(self, table: Sequence[Any], argument: str) -> None:
         import pandas as pd
 
         names: dict[str, None] = {}
-        for place, row in enumerate(table):
+        for position, row in enumerate(table):
             if not isinstance(row, Mapping):
-                raise InputTypeError(f"{argument}: row {place}: expected a dict, got {shown(row)}")
+                raise InputTypeError(f"{argument}: row {position}: expected a dict, got {shown(row)}")
             names.update(dict.fromkeys(row))
             if len(names) > _MOST_COLUMNS:
                 raise InputTypeError(f"{argument}: rows have more than {_MOST_COLUMNS:,} different keys")
@@ -223,21 +223,21 @@ class _Records(_Frame):
         )
         self.native = table
 
-    def results(self, found: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
-        columns = [x.texts() if isinstance(x, Coded) else x.tolist() for x in found.values()]
-        return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
+    def results(self, outcome: Results, attrs: Attributes) -> Any:  # noqa: ARG002  # no place for attributes
+        columns = [x.texts() if isinstance(x, Coded) else x.tolist() for x in outcome.values()]
+        return [dict(zip(outcome, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
-        own = [{(renamed or {}).get(name, name): x for name, x in row.items()} for row in self.native]
-        return [row | more for row, more in zip(own, self.results(found, attrs), strict=True)]
+    def beside(self, outcome: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
+        mine = [{(renamed or {}).get(name, name): x for name, x in row.items()} for row in self.native]
+        return [row | more for row, more in zip(mine, self.results(outcome, attrs), strict=True)]
 
 
 def _plain(column: Any) -> Any:
     """A column that pandas takes as it is: presets are mappings, which it would take apart."""
     if isinstance(column, (list, tuple)) and any(isinstance(x, Mapping) for x in column):
-        made = np.empty(len(column), dtype=object)
-        made[:] = column
-        return made
+        built = np.empty(len(column), dtype=object)
+        built[:] = column
+        return built
     return column
 
 
@@ -273,7 +273,7 @@ class _Arrow(Table):
         nw, pa = _libraries()
         try:
             self.native = pa.RecordBatchReader.from_stream(table).read_all()
-        except (TypeError, ValueError, pa.ArrowException):  # of a column alone
+        except (TypeError, ValueError, pa.ArrowException):  # of a single column
             raise InputTypeError(f"{self._argument}: expected {KINDS}, got {shown(table)}") from None
         return nw.from_native(self.native)
 
@@ -293,17 +293,17 @@ class _Arrow(Table):
         inputs.pop(DAY, None)
         for name in names:
             check_column(name, () if name in priced else inputs)
-        rest = [name for name in names if name not in priced and name != DAY]
-        arrays = self._arrow(rest)
-        found: dict[str, Column | Names] = {}
-        for name in rest:
+        remaining = [name for name in names if name not in priced and name != DAY]
+        arrays = self._arrow(remaining)
+        outcome: dict[str, Column | Names] = {}
+        for name in remaining:
             read = read_array(name, arrays.column(name))
-            found[name] = read if isinstance(read, Column) else _of_words(name, *read)
-        order = dict.fromkeys([*(name for name in names if name in found or name in priced), *priced])
-        return {name: priced[name] if name in priced else found[name] for name in order}
+            outcome[name] = read if isinstance(read, Column) else _of_words(name, *read)
+        order = dict.fromkeys([*(name for name in names if name in outcome or name in priced), *priced])
+        return {name: priced[name] if name in priced else outcome[name] for name in order}
 
     def _arrow(self, names: Sequence[str]) -> Any:
-        """Some columns as they lie, as a pyarrow.Table."""
+        """Some columns as a pyarrow.Table."""
         _, pa = _libraries()
         if not names:
             return pa.table({})
@@ -313,50 +313,52 @@ class _Arrow(Table):
             raise InputTypeError(f"{self._argument}: {error}") from None
 
     def pandas(self) -> pd.DataFrame:
-        made: pd.DataFrame = self._arrow(self.names).to_pandas()
-        return made
+        built: pd.DataFrame = self._arrow(self.names).to_pandas()
+        return built
 
     def arrow(self) -> pa.Table:
         return self._arrow(self.names)
 
-    def results(self, found: Results, attrs: Attributes) -> Any:
+    def results(self, outcome: Results, attrs: Attributes) -> Any:
         _, pa = _libraries()
         fields, arrays = [], []
-        for name, x in found.items():
+        for name, x in outcome.items():
             arrays.append(_array(x))
             said = {key: texts[name] for key, texts in attrs.items() if isinstance(texts, Mapping) and name in texts}
             fields.append(pa.field(name, arrays[-1].type, metadata=said or None))
         metadata = {"roofslate": json.dumps(dict(attrs))} if attrs else None
         return self._in_kind(pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata)))
 
-    def _in_kind(self, made: Any) -> Any:
+    def _in_kind(self, built: Any) -> Any:
         nw, pa = _libraries()
         if isinstance(self.native, pa.Table):
-            return made
+            return built
         if type(self.native).__module__.lstrip("_").startswith("duckdb"):
-            roofslate_results = made  # noqa: F841  # DuckDB finds it by its name
+            roofslate_results = built  # noqa: F841  # DuckDB finds it by its name
             return self.native.query("roofslate_source", "from roofslate_results")
-        native = nw.from_arrow(made, backend=self._table.implementation)
+        native = nw.from_arrow(built, backend=self._table.implementation)
         return (native.lazy() if self._lazy else native).to_native()
 
-    def _with_types(self, made: Any) -> Any:
+    def _with_types(self, built: Any) -> Any:
         """A relation with the types that its first columns had before Arrow, which knows fewer."""
-        types = [*self.native.types, *made.types[len(self.native.types) :]]
+        types = [*self.native.types, *built.types[len(self.native.types) :]]
         columns = [
             _quoted(name) if new == old else f"cast({_quoted(name)} as {old}) as {_quoted(name)}"
-            for name, new, old in zip(made.columns, made.types, types, strict=True)
+            for name, new, old in zip(built.columns, built.types, types, strict=True)
         ]
-        return made.project(", ".join(columns))
+        return built.project(", ".join(columns))
 
-    def beside(self, found: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:  # noqa: ARG002
+    def beside(self, outcome: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:  # noqa: ARG002
         nw, pa = _libraries()
         table = self._table.rename({old: new for old, new in (renamed or {}).items() if old in self.names})
         if table.implementation.is_pyarrow():
-            made = table.to_native()
-            for name, x in found.items():
-                made = made.append_column(pa.field(name, (array := _array(x)).type), array)
-            return made if isinstance(self.native, pa.Table) else self._with_types(self._in_kind(made))
-        results = nw.from_arrow(pa.table({name: _array(x) for name, x in found.items()}), backend=table.implementation)
+            built = table.to_native()
+            for name, x in outcome.items():
+                built = built.append_column(pa.field(name, (array := _array(x)).type), array)
+            return built if isinstance(self.native, pa.Table) else self._with_types(self._in_kind(built))
+        results = nw.from_arrow(
+            pa.table({name: _array(x) for name, x in outcome.items()}), backend=table.implementation
+        )
         joined = nw.concat([table, results], how="horizontal")
         return (joined.lazy() if self._lazy else joined).to_native()
 
@@ -367,7 +369,7 @@ def _quoted(name: str) -> str:
 
 
 def _of_words(name: str, codes: Any, words: list[Any]) -> Column | Names:
-    """A column by distinct values; the place of a missing one is not read."""
+    """A column by distinct values, without those that are missing."""
     if None in words:
         known = [word for word in words if word is not None]
         places = np.array([known.index(word) if word is not None else -1 for word in words] or [-1])

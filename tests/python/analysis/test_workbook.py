@@ -1,4 +1,4 @@
-"""Workbooks: every cell a formula over names, with our numbers when it is computed anew."""
+"""Workbooks: formulas of names, which give our numbers when they are computed anew."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def path_of_workbook(tmp_path: Path) -> Path:
 
 
 def written(path: Path, name: str) -> dict[str, object]:
-    """Write a scenario's workbook; its numbers."""
+    """Write a scenario's workbook and return its numbers."""
     outputs, inputs = SCENARIOS[name]
     rs.to_excel(path, outputs, inputs)
     return {output: rs.value(output, inputs) for output in outputs}
 
 
-def equal(found: object, expected: object) -> bool:
-    if isinstance(expected, str) or isinstance(found, str):
-        return found == expected
-    return math.isclose(found, expected, rel_tol=NEAR, abs_tol=0)  # type: ignore[arg-type]
+def equal(outcome: object, expected: object) -> bool:
+    if isinstance(expected, str) or isinstance(outcome, str):
+        return outcome == expected
+    return math.isclose(outcome, expected, rel_tol=NEAR, abs_tol=0)  # type: ignore[arg-type]
 
 
-def differences(found: dict, expected: dict) -> dict:
-    return {name: (found.get(name), x) for name, x in expected.items() if not equal(found.get(name), x)}
+def differences(outcome: dict, expected: dict) -> dict:
+    return {name: (outcome.get(name), x) for name, x in expected.items() if not equal(outcome.get(name), x)}
 
 
 def test_there_are_twenty_scenarios():
@@ -56,7 +56,7 @@ def test_formulas_give_our_numbers(path, name):
 
 @pytest.mark.parametrize("name", list(CHANGES))
 def test_formulas_follow_their_inputs(path, name):
-    """A changed input gives what the engine gives with it."""
+    """A changed input gives the number of the engine."""
     before = written(path, name)
     outputs, inputs = SCENARIOS[name]
     changed = {output: rs.value(output, {**inputs, **CHANGES[name]}) for output in outputs}
@@ -82,17 +82,17 @@ def test_cells_of_quantities_are_formulas(path, name):
 @pytest.mark.long
 @pytest.mark.skipif(workbooks.office() is None and "ROOFSLATE_NO_SKIPS" not in os.environ, reason="no LibreOffice")
 def test_libreoffice_computes_our_numbers(tmp_path):
-    """All scenarios, every named cell and every result; a cell without a number of ours has an error there too."""
+    """All scenarios, every name and every result."""
     paths, expected = [], []
     for name in LISTED:
         paths.append(tmp_path / f"{name}.xlsx")
         expected.append(written(paths[-1], name))
-    control = tmp_path / "control.xlsx"  # with a wrong number beside its formula
+    control = tmp_path / "control.xlsx"  # a formula with a wrong number
     rs.to_excel(control, "hbm_drain_time", DRAIN)
     _replace(control, "xl/worksheets/sheet3.xml", b"<v>0.024</v>", b"<v>7</v>")
-    *found, computed = workbooks.recalculated([*paths, control], tmp_path)
+    *outcome, computed = workbooks.recalculated([*paths, control], tmp_path)
     assert math.isclose(computed["hbm_drain_time"], 0.024, rel_tol=NEAR), "LibreOffice computes anew"
-    for name, path, cells, results in zip(LISTED, paths, found, expected, strict=True):
+    for name, path, cells, results in zip(LISTED, paths, outcome, expected, strict=True):
         assert differences(cells, {f"result:{output}": x for output, x in results.items()}) == {}, name
         ours = {key: cell.value for key, cell in workbooks.named(workbooks.opened(path, values=True)).items()}
         assert differences(cells, ours) == {}, name
@@ -109,7 +109,7 @@ def _replace(path: Path, member: str, old: bytes, new: bytes) -> None:
 
 
 def test_a_value_without_a_formula_is_never_stale(path):
-    """What no spreadsheet computes is an error as soon as what it follows from has changed."""
+    """A value without a formula is an error as soon as its arguments change."""
     rs.to_excel(path, "optimal_overtraining", *_optimum())
     assert equal(Sheet(path).results()["optimal_overtraining"], rs.value("optimal_overtraining", *_optimum()))
     for change in ({"inference_tokens": 3e12}, {"active_parameters": 25e9}):
@@ -135,11 +135,11 @@ def test_the_first_sheet_says_what_it_shows(path):
     rows = {row[0].value: [cell.value for cell in row] for row in workbooks.opened(path)["Results"].iter_rows()}
     said = rs.evaluate(outputs, inputs)
     for output in outputs:
-        _name, formula, unit, meaning, *told = rows[output]
+        _name, formula, unit, meaning, *texts = rows[output]
         assert formula.startswith("=")
         assert unit == {"time_per_output_token": "ms"}.get(output, said[output].attrs["units"])
         assert meaning == rs.quantity(output).brief
-        assert told == [said[output].attrs[key] for key in ("basis", "calibration", "support")]
+        assert texts == [said[output].attrs[key] for key in ("basis", "calibration", "support")]
     assert equal(Sheet(path).results()["time_per_output_token"], 1e3 * rs.value("time_per_output_token", inputs))
 
 
@@ -178,9 +178,9 @@ def test_infinity_is_a_number_that_shows_as_such(path):
         rs.define("bounded", "1", lambda slack: rs.math.minimum(slack, 3.0), brief="the lesser")
         assert rs.value("slack", inputs) == math.inf
         rs.to_excel(path, ["slack", "bounded"], inputs)
-    found = Sheet(path).results()
-    assert found["slack"] == 1e250
-    assert found["bounded"] == 3
+    outcome = Sheet(path).results()
+    assert outcome["slack"] == 1e250
+    assert outcome["bounded"] == 3
 
 
 def test_definitions_are_formulas_too(path):
@@ -193,7 +193,7 @@ def test_definitions_are_formulas_too(path):
 
 @pytest.mark.parametrize("brief", ["=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", '=HYPERLINK("http://x","y")'])
 def test_texts_are_never_formulas(path, brief):
-    """Not even what a caller wrote as the meaning of a quantity; edited or saved as CSV it stays a text."""
+    """Texts of a caller stay texts, edited or saved as CSV."""
     with rs.definitions():
         rs.define("mine", "s", lambda hbm_drain_time: 2 * hbm_drain_time, brief=brief, source="=2+2")
         rs.to_excel(path, "mine", DRAIN)
@@ -229,9 +229,9 @@ def test_names_are_no_cells(name, expected):
 def test_a_derivation_writes_itself(path):
     inputs = SCENARIOS["dense"][1]
     rs.explain("cost_per_output_token", inputs).to_excel(path)
-    found = Sheet(path).results()
-    assert list(found) == ["cost_per_output_token"]
-    assert equal(found["cost_per_output_token"], rs.value("cost_per_output_token", inputs))
+    outcome = Sheet(path).results()
+    assert list(outcome) == ["cost_per_output_token"]
+    assert equal(outcome["cost_per_output_token"], rs.value("cost_per_output_token", inputs))
 
 
 def test_mistakes(tmp_path):

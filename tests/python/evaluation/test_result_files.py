@@ -1,4 +1,4 @@
-"""Results in NetCDF, Zarr and Parquet: the same values, axes, units, basis, support and provenance again."""
+"""Results in NetCDF, Zarr and Parquet come back with all attributes."""
 
 from __future__ import annotations
 
@@ -65,29 +65,29 @@ NAMES = ["calibrated", "array", "choice", "point", "number", "fewer dims", "floa
 NAMES += ["days", "sample"]
 
 
-@pytest.fixture(name="made", scope="module")
+@pytest.fixture(name="built", scope="module")
 def all_results() -> dict[str, Any]:
     return results()
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", NAMES)
-def test_results_come_back_as_they_were(made, tmp_path, name, ending):
-    result = made[name]
+def test_results_come_back_as_they_were(built, tmp_path, name, ending):
+    result = built[name]
     rs.save(result, tmp_path / f"result{ending}")
     back = rs.load(tmp_path / f"result{ending}")
     assert type(back) is type(result)
     assert back.identical(result)
-    own, found = (x.to_dataset(name="x") if isinstance(x, xr.DataArray) else x for x in (result, back))
-    assert {n: v.dtype for n, v in found.variables.items()} == {n: v.dtype for n, v in own.variables.items()}
-    for n, v in own.variables.items():
-        assert {key: type(x) for key, x in found[n].attrs.items()} == {key: type(x) for key, x in v.attrs.items()}
-    assert found.attrs == own.attrs
+    specific, outcome = (x.to_dataset(name="x") if isinstance(x, xr.DataArray) else x for x in (result, back))
+    assert {n: v.dtype for n, v in outcome.variables.items()} == {n: v.dtype for n, v in specific.variables.items()}
+    for n, v in specific.variables.items():
+        assert {key: type(x) for key, x in outcome[n].attrs.items()} == {key: type(x) for key, x in v.attrs.items()}
+    assert outcome.attrs == specific.attrs
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_what_is_said_of_results_comes_back(made, tmp_path, ending):
-    rs.save(made["calibrated"], tmp_path / f"result{ending}")
+def test_what_is_said_of_results_comes_back(built, tmp_path, ending):
+    rs.save(built["calibrated"], tmp_path / f"result{ending}")
     back = rs.load(tmp_path / f"result{ending}")
     attrs = back["time_per_output_token"].attrs
     assert attrs["units"] == "s*sequence/token"
@@ -99,10 +99,10 @@ def test_what_is_said_of_results_comes_back(made, tmp_path, ending):
     rs.to_units(back, {"cost_per_output_token": "USD/Mtoken"})
 
 
-def test_a_parquet_file_is_a_table_for_everybody(made, tmp_path):
-    rs.save(made["calibrated"], tmp_path / "result.parquet")
+def test_a_parquet_file_is_a_table_for_everybody(built, tmp_path):
+    rs.save(built["calibrated"], tmp_path / "result.parquet")
     table = pl.read_parquet(tmp_path / "result.parquet")
-    expected = made["calibrated"].to_dataframe().reset_index()
+    expected = built["calibrated"].to_dataframe().reset_index()
     assert table["cost_per_output_token"].to_list() == expected["cost_per_output_token"].tolist()
     assert table["model"].to_list() == expected["model"].tolist()
     words = rs.quantity("bottleneck").choices
@@ -122,29 +122,29 @@ def test_dask_results_are_written_too(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_files_are_replaced_only_where_asked(made, tmp_path, ending):
+def test_files_are_replaced_only_where_asked(built, tmp_path, ending):
     path = tmp_path / f"result{ending}"
-    rs.save(made["array"], path)
+    rs.save(built["array"], path)
     with pytest.raises(FileExistsError, match="overwrite was not asked for"):
-        rs.save(made["choice"], path)
-    assert rs.load(path).identical(made["array"])
-    rs.save(made["choice"], path, overwrite=True)
-    assert rs.load(path).identical(made["choice"])
+        rs.save(built["choice"], path)
+    assert rs.load(path).identical(built["array"])
+    rs.save(built["choice"], path, overwrite=True)
+    assert rs.load(path).identical(built["choice"])
     assert [each.name for each in tmp_path.iterdir()] == [path.name], "nothing else is left"
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_broken_files(made, tmp_path, ending):
+def test_broken_files(built, tmp_path, ending):
     path = tmp_path / f"result{ending}"
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         rs.load(path)
     with pytest.raises(FileNotFoundError, match="there is no such folder"):
-        rs.save(made["array"], tmp_path / "nowhere" / path.name)
+        rs.save(built["array"], tmp_path / "nowhere" / path.name)
     path.write_bytes(b"nothing of the kind" * 100)
     with pytest.raises(errors.InputTypeError, match=f"result{ending} cannot be read"):
         rs.load(path)
     path.unlink()
-    rs.save(made["calibrated"], path)
+    rs.save(built["calibrated"], path)
     _shorten(path)
     with pytest.raises(errors.InputTypeError, match=rf"result{ending}.* cannot be read"):
         rs.load(path)
@@ -157,16 +157,16 @@ def _shorten(path: Path) -> None:
     file.write_bytes(content[: len(content) // 2])
 
 
-def test_mistakes(made, tmp_path):
+def test_mistakes(built, tmp_path):
     with pytest.raises(errors.InputTypeError, match=r"ends in \.nc, \.zarr, \.parquet"):
-        rs.save(made["array"], tmp_path / "result.csv")
+        rs.save(built["array"], tmp_path / "result.csv")
     with pytest.raises(errors.InputTypeError, match=r"ends in \.nc, \.zarr, \.parquet"):
         rs.load(tmp_path / "result.h5")
     with pytest.raises(errors.InputTypeError, match="takes a DataArray or a Dataset, got 3"):
         rs.save(3, tmp_path / "result.nc")
     with pytest.raises(errors.InputTypeError, match="path: expected the name of a file, got 3"):
         rs.load(3)
-    odd = made["array"].assign_attrs(mine={"a": 1})
+    odd = built["array"].assign_attrs(mine={"a": 1})
     with pytest.raises(errors.InputTypeError, match="attribute 'mine' of 'pass_time': expected a text or a number"):
         rs.save(odd, tmp_path / "result.parquet")
     with pytest.raises(errors.InputTypeError, match="z: a file holds numbers and texts, got complex128"):
@@ -201,10 +201,10 @@ def test_hostile_metadata(tmp_path, about):
         rs.load(path)
 
 
-def test_no_code_of_a_folder_is_run(made, tmp_path):
+def test_no_code_of_a_folder_is_run(built, tmp_path):
     """An array that is stored as pickles is refused before anything is read."""
     path = tmp_path / "result.zarr"
-    rs.save(made["array"], path)
+    rs.save(built["array"], path)
     header = path / "pass_time" / "zarr.json"
     content = json.loads(header.read_text())
     content["codecs"] = [{"name": "numcodecs.pickle", "configuration": {}}]
@@ -228,8 +228,8 @@ def test_a_small_file_that_says_it_is_large(tmp_path):
 @pytest.mark.parametrize(
     ("ending", "missing"), [(".nc", "h5netcdf"), (".zarr", "zarr"), (".parquet", "pyarrow.parquet")]
 )
-def test_without_the_extra(made, tmp_path, monkeypatch, ending, missing):
+def test_without_the_extra(built, tmp_path, monkeypatch, ending, missing):
     monkeypatch.setitem(__import__("sys").modules, missing, None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'roofslate\[files\]'"):
-        rs.save(made["array"], tmp_path / f"result{ending}")
+        rs.save(built["array"], tmp_path / f"result{ending}")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Tables of polars, pyarrow, DuckDB and plain Python in `frame`, `sweep`, `validate`: results as of pandas, in kind."""
+"""Tables of polars, pyarrow, DuckDB and plain Python: results of pandas, in kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS: dict[str, list[Any]] = {
 
 
 def relation(table: Any) -> Any:
-    """A relation of a connection of its own, which nothing else knows."""
+    """A relation of a new connection."""
     connection = duckdb.connect()
     connection.register("given", table)
     connection.execute("create table kept as select * from given")
@@ -81,30 +81,30 @@ def as_columns(table: Any) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_results_are_those_of_pandas_in_kind(kind):
     expected = as_columns(rs.frame(pd.DataFrame(COLUMNS), OUTPUTS, REST))
-    found = rs.frame(KINDS[kind](COLUMNS), OUTPUTS, REST)
-    assert isinstance(found, TYPES[kind])
-    assert list(as_columns(found)) == OUTPUTS
-    assert as_columns(found) == expected
+    outcome = rs.frame(KINDS[kind](COLUMNS), OUTPUTS, REST)
+    assert isinstance(outcome, TYPES[kind])
+    assert list(as_columns(outcome)) == OUTPUTS
+    assert as_columns(outcome) == expected
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_sweep_adds_the_results_to_the_table(kind):
     table = KINDS[kind](COLUMNS)
-    found = rs.sweep(table, OUTPUTS, None, REST)
-    assert isinstance(found, TYPES[kind])
+    outcome = rs.sweep(table, OUTPUTS, None, REST)
+    assert isinstance(outcome, TYPES[kind])
     expected = as_columns(rs.frame(pd.DataFrame(COLUMNS), OUTPUTS, REST))
-    assert as_columns(found) == as_columns(table) | expected
-    assert list(as_columns(found)) == [*COLUMNS, *OUTPUTS]
+    assert as_columns(outcome) == as_columns(table) | expected
+    assert list(as_columns(outcome)) == [*COLUMNS, *OUTPUTS]
 
 
 def test_sweep_adds_to_pandas_with_its_index():
     table = pd.DataFrame(COLUMNS, index=["a", "b", "b", "c"])
     table.attrs["note"] = "mine"
-    found = rs.sweep(table, OUTPUTS, None, REST)
-    pd.testing.assert_frame_equal(found[list(COLUMNS)], table)
-    pd.testing.assert_frame_equal(found[OUTPUTS], rs.frame(table, OUTPUTS, REST))
-    assert found.attrs["note"] == "mine"
-    assert found.attrs["basis"] == dict.fromkeys(OUTPUTS, "floor")
+    outcome = rs.sweep(table, OUTPUTS, None, REST)
+    pd.testing.assert_frame_equal(outcome[list(COLUMNS)], table)
+    pd.testing.assert_frame_equal(outcome[OUTPUTS], rs.frame(table, OUTPUTS, REST))
+    assert outcome.attrs["note"] == "mine"
+    assert outcome.attrs["basis"] == dict.fromkeys(OUTPUTS, "floor")
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "pandas"])
@@ -112,25 +112,25 @@ def test_a_table_becomes_a_file(kind, tmp_path):
     table = pd.DataFrame(COLUMNS) if kind == "pandas" else KINDS[kind](COLUMNS)
     assert rs.sweep(table, OUTPUTS, tmp_path / "out.parquet", REST) == 4
     expected = rs.sweep(pl.DataFrame(COLUMNS), OUTPUTS, None, REST)
-    found = pl.read_parquet(tmp_path / "out.parquet")
-    assert found.to_dict(as_series=False) == expected.to_dict(as_series=False)
+    outcome = pl.read_parquet(tmp_path / "out.parquet")
+    assert outcome.to_dict(as_series=False) == expected.to_dict(as_series=False)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_a_null_is_a_missing_value(kind):
-    """As NaN is in pandas; what is missing comes back as null, and NaN where a kind has none."""
+    """A null gives a null, or NaN in plain Python, as NaN does in pandas."""
     columns = {**COLUMNS, "batch_size": [256, None, 1024, 8], "model": [*COLUMNS["model"][:3], None]}
     if kind == "arrays":
         columns["batch_size"] = [256, np.nan, 1024, 8]
     with pytest.warns(rs.RoofslateWarning, match="2 of 4 rows hold NaN"):
-        found = as_columns(rs.frame(KINDS[kind](columns), OUTPUTS, REST))
-    kept = as_columns(rs.frame(pd.DataFrame(COLUMNS), OUTPUTS, REST))
+        outcome = as_columns(rs.frame(KINDS[kind](columns), OUTPUTS, REST))
+    retained = as_columns(rs.frame(pd.DataFrame(COLUMNS), OUTPUTS, REST))
     for name in OUTPUTS:
-        assert [found[name][k] for k in (0, 2)] == [kept[name][k] for k in (0, 2)]
+        assert [outcome[name][k] for k in (0, 2)] == [retained[name][k] for k in (0, 2)]
         for row in (1, 3):
-            is_missing = found[name][row] is None
+            is_missing = outcome[name][row] is None
             plain = kind in ("columns", "arrays", "records") and name != "bottleneck"
-            assert is_missing or (plain and np.isnan(found[name][row]))
+            assert is_missing or (plain and np.isnan(outcome[name][row]))
 
 
 @pytest.mark.parametrize("kind", ["polars", "pyarrow", "duckdb"])
@@ -171,10 +171,10 @@ def test_other_columns_keep_their_types_and_order(kind):
         "pyarrow": given.to_arrow,
         "duckdb": lambda: relation(given.to_arrow()),
     }[kind]()
-    found = rs.sweep(table, OUTPUTS, None, REST, ignore=OTHERS.columns)
-    assert schema(found)[: len(schema(table))] == schema(table)
-    assert {name: x for name, x in as_columns(found).items() if name in given.columns} == as_columns(table)
-    assert list(as_columns(found)) == [*given.columns, *OUTPUTS]
+    outcome = rs.sweep(table, OUTPUTS, None, REST, ignore=OTHERS.columns)
+    assert schema(outcome)[: len(schema(table))] == schema(table)
+    assert {name: x for name, x in as_columns(outcome).items() if name in given.columns} == as_columns(table)
+    assert list(as_columns(outcome)) == [*given.columns, *OUTPUTS]
 
 
 def schema(table: Any) -> list[tuple[str, str]]:
@@ -186,24 +186,24 @@ def schema(table: Any) -> list[tuple[str, str]]:
 
 
 def test_types_of_duckdb_survive():
-    """Those that Arrow does not have are those of the relation again."""
+    """Types without an equivalent in Arrow come back."""
     connection = duckdb.connect()
     mood = "enum('sad', 'happy')"
     given = connection.sql(
         f"select range + 1 as batch_size, 'happy'::{mood} as mood, uuid() as key, 12::hugeint as huge, "
         "time '12:00' as at, interval 1 day as every, 1.5::decimal(9, 2) as money from range(3)"
     )
-    others = ["mood", "key", "huge", "at", "every", "money"]
-    found = rs.sweep(given, "pass_tokens", None, ignore=others)
-    assert schema(found)[:7] == schema(given)
-    assert [type(x) for x in found.fetchall()[0][:7]] == [type(x) for x in given.fetchall()[0]]
-    assert isinstance(found.fetchall()[0][2], uuid.UUID)
+    other_columns = ["mood", "key", "huge", "at", "every", "money"]
+    outcome = rs.sweep(given, "pass_tokens", None, ignore=other_columns)
+    assert schema(outcome)[:7] == schema(given)
+    assert [type(x) for x in outcome.fetchall()[0][:7]] == [type(x) for x in given.fetchall()[0]]
+    assert isinstance(outcome.fetchall()[0][2], uuid.UUID)
 
 
 def test_a_relation_stays_on_its_connection():
     table = relation(pa.table(COLUMNS))
-    found = rs.sweep(table.order("batch_size"), "pass_time", None, REST)
-    assert found.filter("batch_size > 100").project("model, batch_size").fetchall() == [
+    outcome = rs.sweep(table.order("batch_size"), "pass_time", None, REST)
+    assert outcome.filter("batch_size > 100").project("model, batch_size").fetchall() == [
         ("DeepSeek-V3", 256),
         ("gpt-oss-120b", 1024),
     ]
@@ -227,36 +227,36 @@ def test_a_lazy_table_is_computed_once():
 
 @pytest.mark.parametrize("kind", ["polars", "pyarrow", "duckdb"])
 def test_choices_and_categories(kind):
-    """Columns of choices as categories, texts or dictionaries; results as categories."""
+    """Columns of choices are categories, texts or dictionaries, and results are categories."""
     words = ["board", "none", "board"]
     frame = pl.DataFrame({"batch_size": [1, 2, 3], "overlap": pl.Series(words, dtype=pl.Categorical)})
     table = {"polars": frame, "pyarrow": frame.to_arrow(), "duckdb": relation(frame.to_arrow())}[kind]
     same = {"model": "DeepSeek-V3", "hardware": "H200", "context_length": "8k", "chips": 16}
-    found = rs.frame(table, ["overlap", "bottleneck", "pass_time"], same)
-    assert as_columns(found)["overlap"] == words
+    outcome = rs.frame(table, ["overlap", "bottleneck", "pass_time"], same)
+    assert as_columns(outcome)["overlap"] == words
     texts = rs.frame(pl.DataFrame({"batch_size": [1, 2, 3], "overlap": words}), "pass_time", same)
-    assert as_columns(found)["pass_time"] == texts["pass_time"].to_list()
-    kinds = dict(schema(found))
+    assert as_columns(outcome)["pass_time"] == texts["pass_time"].to_list()
+    kinds = dict(schema(outcome))
     assert kinds["bottleneck"].startswith({"polars": "Categorical", "pyarrow": "dictionary", "duckdb": ""}[kind])
 
 
 def test_attributes_of_pyarrow_say_the_basis():
-    found = rs.frame(pa.table(COLUMNS), OUTPUTS, REST)
-    assert found.schema.field("pass_time").metadata[b"basis"] == b"floor"
+    outcome = rs.frame(pa.table(COLUMNS), OUTPUTS, REST)
+    assert outcome.schema.field("pass_time").metadata[b"basis"] == b"floor"
 
 
 def test_days_of_prices_are_a_column():
     columns = {"as_of": ["2026-09-01", "2026-10-01"], "prices": ["H100 RunPod secure"] * 2, "batch_size": [1, 2]}
-    asked = {"model": "Llama-3.1-8B", "hardware": "H100", "context_length": "1k", "chips": 1}
-    expected = rs.frame(pd.DataFrame(columns), "cost_per_token", asked)["cost_per_token"].tolist()
+    request = {"model": "Llama-3.1-8B", "hardware": "H100", "context_length": "1k", "chips": 1}
+    expected = rs.frame(pd.DataFrame(columns), "cost_per_token", request)["cost_per_token"].tolist()
     for kind in ("polars", "pyarrow", "duckdb", "columns", "records"):
-        assert as_columns(rs.frame(KINDS[kind](columns), "cost_per_token", asked))["cost_per_token"] == expected
+        assert as_columns(rs.frame(KINDS[kind](columns), "cost_per_token", request))["cost_per_token"] == expected
     del columns["as_of"]
-    expected = rs.frame(pd.DataFrame(columns), "cost_per_token", asked, as_of="2026-09-01")["cost_per_token"].tolist()
-    found = rs.frame(pl.DataFrame(columns), "cost_per_token", asked, as_of="2026-09-01")
-    assert found["cost_per_token"].to_list() == expected
+    expected = rs.frame(pd.DataFrame(columns), "cost_per_token", request, as_of="2026-09-01")["cost_per_token"].tolist()
+    outcome = rs.frame(pl.DataFrame(columns), "cost_per_token", request, as_of="2026-09-01")
+    assert outcome["cost_per_token"].to_list() == expected
     dated = pl.DataFrame({**columns, "as_of": [datetime.date(2026, 9, 1)] * 2})
-    assert rs.frame(dated, "cost_per_token", asked)["cost_per_token"].to_list() == expected
+    assert rs.frame(dated, "cost_per_token", request)["cost_per_token"].to_list() == expected
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb", "columns"])
@@ -270,16 +270,16 @@ def test_empty_tables(kind):
         "duckdb": lambda: relation(given),
         "columns": lambda: {"batch_size": []},
     }[kind]()
-    found = rs.frame(table, ["pass_tokens", "overlap"], ignore=["model"] if kind != "columns" else ())
-    assert as_columns(found) == {"pass_tokens": [], "overlap": []}
+    outcome = rs.frame(table, ["pass_tokens", "overlap"], ignore=["model"] if kind != "columns" else ())
+    assert as_columns(outcome) == {"pass_tokens": [], "overlap": []}
 
 
 def test_records_may_lack_keys_and_hold_presets():
     rows = [{"model": rs.models["Kimi-K2"], "batch_size": 8}, {"model": "DeepSeek-V3"}]
     with pytest.warns(rs.RoofslateWarning, match="1 of 2 rows hold NaN"):
-        found = rs.frame(rows, "pass_time", {**REST, "context_length": "8k"})
-    assert found[0]["pass_time"] == rs.value("pass_time", {**REST, **rows[0], "context_length": "8k"})
-    assert np.isnan(found[1]["pass_time"])
+        outcome = rs.frame(rows, "pass_time", {**REST, "context_length": "8k"})
+    assert outcome[0]["pass_time"] == rs.value("pass_time", {**REST, **rows[0], "context_length": "8k"})
+    assert np.isnan(outcome[1]["pass_time"])
     assert rows == [{"model": rs.models["Kimi-K2"], "batch_size": 8}, {"model": "DeepSeek-V3"}]
 
 
@@ -291,10 +291,10 @@ BANDED |= {"calibration": "serving", "weight_format": "fp8", "tensor_parallel": 
 def test_support_stands_beside_bands(kind):
     """The word of each row, as the calibration has it."""
     models = ["DeepSeek-V3", "Kimi-K2", "gpt-oss-120b"]
-    found = as_columns(rs.frame(KINDS[kind]({"model": models}), "time_per_output_token", BANDED, bands=0.8))
-    assert list(found) == [f"time_per_output_token{end}" for end in ("", "_lower", "_upper", "_support")]
+    outcome = as_columns(rs.frame(KINDS[kind]({"model": models}), "time_per_output_token", BANDED, bands=0.8))
+    assert list(outcome) == [f"time_per_output_token{end}" for end in ("", "_lower", "_upper", "_support")]
     expected = [rs.calibration().support("time_per_output_token", model=m, hardware="H200") for m in models]
-    assert found["time_per_output_token_support"] == expected
+    assert outcome["time_per_output_token_support"] == expected
     assert len(set(expected)) > 1
 
 
@@ -302,12 +302,12 @@ def test_support_of_a_column_of_calibrations():
     table = pd.DataFrame({"calibration": ["serving", "floor", None]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        asked = {name: x for name, x in BANDED.items() if name != "calibration"}
-        found = rs.frame(table, "time_per_output_token", asked, model="Kimi-K2", bands=0.8)
-    support = found["time_per_output_token_support"]
+        request = {name: x for name, x in BANDED.items() if name != "calibration"}
+        outcome = rs.frame(table, "time_per_output_token", request, model="Kimi-K2", bands=0.8)
+    support = outcome["time_per_output_token_support"]
     assert support.tolist()[0] == "extrapolated: model=Kimi-K2"
     assert support.isna().tolist() == [False, True, True]
-    assert found.attrs["support"]["time_per_output_token"] == "extrapolated: model=Kimi-K2"
+    assert outcome.attrs["support"]["time_per_output_token"] == "extrapolated: model=Kimi-K2"
 
 
 # -------------------------------------------------------------------------------------------------------- measured runs
@@ -331,21 +331,21 @@ def runs() -> dict[str, list[Any]]:
 def test_validate_returns_rows_in_kind(kind):
     columns = runs()
     expected = rs.validate(pd.DataFrame(columns))
-    found = rs.validate(KINDS[kind](columns))
-    assert isinstance(found.rows, TYPES[kind])
-    assert as_columns(found.rows) == as_columns(expected.rows)
-    assert str(found) == str(expected)
-    assert str(found.explain(1)) == str(expected.explain(1))
-    assert found.plot().get_title() == expected.plot().get_title()
+    outcome = rs.validate(KINDS[kind](columns))
+    assert isinstance(outcome.rows, TYPES[kind])
+    assert as_columns(outcome.rows) == as_columns(expected.rows)
+    assert str(outcome) == str(expected)
+    assert str(outcome.explain(1)) == str(expected.explain(1))
+    assert outcome.plot().get_title() == expected.plot().get_title()
 
 
 def test_validate_keeps_types():
     given = pl.DataFrame(runs()).with_columns(
         pl.col("chips").cast(pl.Int16), pl.lit(datetime.date(2026, 1, 1)).alias("day")
     )
-    found = rs.validate(given, ignore="day")
-    assert list(found.rows.schema.items())[: given.width] == list(given.schema.items())
-    assert found.rows["predicted_time_per_output_token_s_support"].to_list() == [
+    outcome = rs.validate(given, ignore="day")
+    assert list(outcome.rows.schema.items())[: given.width] == list(given.schema.items())
+    assert outcome.rows["predicted_time_per_output_token_s_support"].to_list() == [
         rs.calibration().support("time_per_output_token", model=m, hardware=h)
         for m, h in zip(given["model"], given["hardware"], strict=True)
     ]
@@ -353,10 +353,12 @@ def test_validate_keeps_types():
 
 def test_calibrate_takes_tables_too():
     columns = {"batch_size": [1, 8, 64, 256], "seconds": [0.0121, 0.0127, 0.0181, 0.0372]}
-    asked = {"model": "Llama-3.1-8B", "hardware": "H100", "chips": 1, "context_length": "1k", "bytes_per_weight": 2}
+    request = {"model": "Llama-3.1-8B", "hardware": "H100", "chips": 1, "context_length": "1k", "bytes_per_weight": 2}
     fitted = [
-        rs.calibrate(made(columns), {"bandwidth_efficiency": (0.2, 1)}, output="pass_time", measured="seconds", **asked)
-        for made in (pd.DataFrame, pl.DataFrame, dict)
+        rs.calibrate(
+            built(columns), {"bandwidth_efficiency": (0.2, 1)}, output="pass_time", measured="seconds", **request
+        )
+        for built in (pd.DataFrame, pl.DataFrame, dict)
     ]
     assert len({fit["bandwidth_efficiency"] for fit in fitted}) == 1
 

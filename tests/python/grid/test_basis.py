@@ -14,7 +14,7 @@ BASE |= {"input_tokens": "8k", "output_tokens": "1k"}
 GRID: dict[str, Any] = {**BASE, "input_tokens": ["4k", "8k"], "concurrency": [16, 64]}
 LINE: dict[str, Any] = {**BASE, "concurrency": [16, 32, 64]}
 DRAWN: dict[str, Any] = {**BASE, "concurrency": stats.uniform(16, 48)}
-SUPPORT = "extrapolated"  # the model stands in no measured row
+SUPPORT = "extrapolated"  # the model was not measured
 CALIBRATION = f"serving ({rs.calibration('serving').date})"
 
 

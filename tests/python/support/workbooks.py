@@ -19,7 +19,7 @@ TOKEN = re.compile(
     r"|(?P<sign><=|>=|<>|[-+*/^<>=(),{}]))"
 )
 
-# LibreOffice computes a file of others anew only where it is told to.
+# LibreOffice recalculates files of other programs only on request.
 SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema"
  xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
@@ -29,7 +29,7 @@ SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 class CellError(ArithmeticError):
-    """What a cell shows instead of a value: ``#N/A``, ``#DIV/0!``, ``#NUM!``, ``#NAME?``."""
+    """Error instead of a value: ``#N/A``, ``#DIV/0!``, ``#NUM!``, ``#NAME?``."""
 
 
 def opened(path: Path, *, values: bool = False) -> Any:
@@ -37,16 +37,16 @@ def opened(path: Path, *, values: bool = False) -> Any:
 
 
 def named(book: Any) -> dict[str, Any]:
-    """The named cells of a workbook."""
-    found = {}
+    """The cells of a workbook by name."""
+    outcome = {}
     for name, defined in book.defined_names.items():
-        ((sheet, place),) = defined.destinations
-        found[name] = book[sheet][place.replace("$", "")]
-    return found
+        ((sheet, position),) = defined.destinations
+        outcome[name] = book[sheet][position.replace("$", "")]
+    return outcome
 
 
 class Sheet:
-    """Cells of a workbook by name, computed when they are asked for. Names do not depend on case."""
+    """Values of a workbook by name, computed on request. Case does not matter."""
 
     def __init__(self, path: Path, changes: dict[str, Any] | None = None) -> None:
         self.book = opened(path)
@@ -71,24 +71,24 @@ class Sheet:
 
 
 class _Formula:
-    """One formula, read from left to right; of IF only the side that is taken."""
+    """One formula, read from left to right. IF evaluates one side."""
 
     def __init__(self, sheet: Sheet, text: str) -> None:
         self.sheet, self.text = sheet, text
         self.tokens = []
-        place = 0
-        while place < len(text):
-            found = TOKEN.match(text, place)
-            assert found, text[place:]
-            self.tokens.append((found.lastgroup, found[found.lastgroup]))
-            place = found.end()
+        position = 0
+        while position < len(text):
+            outcome = TOKEN.match(text, position)
+            assert outcome, text[position:]
+            self.tokens.append((outcome.lastgroup, outcome[outcome.lastgroup]))
+            position = outcome.end()
         self.tokens.append(("end", ""))
         self.place = 0
 
     def value(self) -> Any:
-        made = self.comparison()
+        built = self.comparison()
         assert self.tokens[self.place][0] == "end", self.text
-        return made()
+        return built()
 
     def take(self, *signs: str) -> str:
         kind, text = self.tokens[self.place]
@@ -101,28 +101,28 @@ class _Formula:
         assert self.take(sign), f"{sign} is missing in {self.text}"
 
     def comparison(self) -> Any:
-        left = self.sum()
+        first = self.sum()
         while sign := self.take("<=", ">=", "<>", "<", ">", "="):
-            left = _compared(sign, left, self.sum())
-        return left
+            first = _compared(sign, first, self.sum())
+        return first
 
     def sum(self) -> Any:
-        left = self.product()
+        first = self.product()
         while sign := self.take("+", "-"):
-            left = _computed(operator.add if sign == "+" else operator.sub, left, self.product())
-        return left
+            first = _computed(operator.add if sign == "+" else operator.sub, first, self.product())
+        return first
 
     def product(self) -> Any:
-        left = self.power()
+        first = self.power()
         while sign := self.take("*", "/"):
-            left = _computed(operator.mul if sign == "*" else operator.truediv, left, self.power())
-        return left
+            first = _computed(operator.mul if sign == "*" else operator.truediv, first, self.power())
+        return first
 
     def power(self) -> Any:
-        left = self.atom()
-        while self.take("^"):  # from left to right, as Excel does
-            left = _computed(_raised, left, self.atom())
-        return left
+        first = self.atom()
+        while self.take("^"):  # Excel goes from left to right
+            first = _computed(_raised, first, self.atom())
+        return first
 
     def atom(self) -> Any:
         if self.take("-"):  # which binds more tightly than a power
@@ -146,12 +146,12 @@ class _Formula:
         return lambda: self.sheet[text]
 
     def arguments(self, end: str) -> list[Any]:
-        found: list[Any] = []
+        outcome: list[Any] = []
         while not self.take(end):
-            if found:
+            if outcome:
                 self.need(",")
-            found.append(self.comparison())
-        return found
+            outcome.append(self.comparison())
+        return outcome
 
 
 def _number(x: Any) -> float:
@@ -164,12 +164,12 @@ def _computed(function: Any, *operands: Any) -> Any:
     def compute() -> float:
         numbers = [_number(operand()) for operand in operands]
         try:
-            found = function(*numbers)
+            outcome = function(*numbers)
         except (ValueError, ZeroDivisionError, OverflowError) as error:
             raise CellError(f"#NUM! {error}") from None
-        if isinstance(found, complex) or not math.isfinite(found):
+        if isinstance(outcome, complex) or not math.isfinite(outcome):
             raise CellError("#NUM!")
-        return float(found)
+        return float(outcome)
 
     return compute
 
@@ -180,7 +180,7 @@ def _raised(a: float, b: float) -> Any:
     return a**b
 
 
-def _compared(sign: str, left: Any, right: Any) -> Any:
+def _compared(sign: str, first: Any, right: Any) -> Any:
     holds = {
         "<": operator.lt,
         "<=": operator.le,
@@ -191,7 +191,7 @@ def _compared(sign: str, left: Any, right: Any) -> Any:
     }[sign]
 
     def compare() -> bool:
-        a, b = left(), right()
+        a, b = first(), right()
         assert isinstance(a, str) == isinstance(b, str), (a, sign, b)
         return bool(holds(a, b))
 
@@ -244,7 +244,7 @@ def office() -> str | None:
 
 
 def recalculated(paths: list[Path], folder: Path) -> list[dict[str, Any]]:
-    """The named cells of workbooks and their results, as LibreOffice computes them anew."""
+    """Values by name, recalculated by LibreOffice."""
     program = office()
     assert program is not None
     profile, out = folder / "profile", folder / "out"
@@ -253,10 +253,10 @@ def recalculated(paths: list[Path], folder: Path) -> list[dict[str, Any]]:
     command = [program, "--headless", "--norestore", f"-env:UserInstallation={profile.as_uri()}"]
     command += ["--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", str(out), *map(str, paths)]
     subprocess.run(command, check=True, capture_output=True, timeout=600)
-    found = []
+    outcome = []
     for path in paths:
         book = opened(out / path.name, values=True)
         cells = {name: cell.value for name, cell in named(book).items()}
         rows = book["Results"].iter_rows(min_row=2, max_col=2, values_only=True)
-        found.append(cells | {f"result:{name}": x for name, x in rows if x is not None})
-    return found
+        outcome.append(cells | {f"result:{name}": x for name, x in rows if x is not None})
+    return outcome
