@@ -17,7 +17,10 @@ __all__ = ["show_versions"]
 _NEEDED = ("click", "jinja2", "numpy", "pandas", "tqdm", "xarray")
 
 
-_OPTIONAL = ("dask", "distributed", "ipywidgets", "jupyterlab", "matplotlib", "pint", "pyarrow", "scipy")
+_OPTIONAL = (
+    *("dask", "distributed", "h5netcdf", "h5py", "ipywidgets", "jupyterlab", "matplotlib", "narwhals", "pint"),
+    *("pyarrow", "scipy", "xlsxwriter", "zarr"),
+)
 
 
 def show_versions(file: TextIO | None = None) -> None:

@@ -357,9 +357,9 @@ def translated(
     steps : sequence of tuple
         Those of `_core.steps`: the name of an operation, and the positions of its operands.
     cells : mapping
-        By quantity that it takes.
+        The expression of each quantity that it takes.
     words : tuple of str
-        Those of the result, where it is a choice.
+        Those of the result, if it is a choice.
     routine : callable
         The value of a routine, of its name and its arguments.
     part : callable

@@ -143,7 +143,7 @@ class Explanation:
     basis : str
         Lower bound (``floor``) or ``estimate``, as `evaluate` says it; empty where no constant takes part.
     support : str
-        What an estimate rests on: ``measured``, ``interpolated`` or ``extrapolated`` with what lies outside.
+        Support of an estimate: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     """
 
     steps: tuple[Step, ...]

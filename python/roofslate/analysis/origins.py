@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from roofslate.grid.grid import Grid
     from roofslate.registry.registry import Quantity
 
-__all__ = ["origin"]
+__all__ = ["IMPLIED", "origin"]
+
+IMPLIED = "implied by what is given"
 
 
 def origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int = 0) -> str:
@@ -35,7 +37,7 @@ def origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int = 0)
     if i is None:
         if q.computed or q.fallback in values:
             return f"computed; depth={level} derives it"
-        return f"default [{q.source}]" if values[q.name] == q.default else "implied by what is given"
+        return f"default [{q.source}]" if values[q.name] == q.default else IMPLIED
     if i.origin is None:
         return "given"
     if i.origin not in grid.presets:

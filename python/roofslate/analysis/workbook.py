@@ -14,7 +14,7 @@ from roofslate._base.files import whole_file
 from roofslate._base.messages import shown
 from roofslate._base.version import __version__
 from roofslate.analysis.excel_formulas import Cell, cell_name, choice_word, constant, frozen, same, translated
-from roofslate.analysis.origins import origin
+from roofslate.analysis.origins import IMPLIED, origin
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.basis import basis, carries_constants
 from roofslate.grid.label import conversions
@@ -205,7 +205,7 @@ class _Derivation:
         if math.isnan(value):
             return self._input(q, value, _MISSING)
         is_default = q.default is not None and value == q.default
-        return self._input(q, value, f"default [{q.source}]" if is_default else "implied by what is given")
+        return self._input(q, value, f"default [{q.source}]" if is_default else IMPLIED)
 
     def _there(self, q: Quantity) -> _Derivation:
         """The derivation where another quantity has another value."""

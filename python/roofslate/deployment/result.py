@@ -58,8 +58,7 @@ class Deployments:
         A row for each layout that meets all conditions, best first: what is compared, the parts of the layout, what the
         searched axes have at its best point, the objective, the quantities of the conditions and of `also`; for each
         condition, in a column called like it, its margin there, and the least of these as ``margin``; of an estimate,
-        what the objective rests on as ``support``: ``measured``, ``interpolated`` or ``extrapolated`` with what lies
-        outside of the measured rows.
+        the ``support`` of the objective: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     rejected : pandas.DataFrame
         The other layouts, nearest first: the ``condition`` that the nearest point misses most, and by how much as
         ``margin``, then the columns of `table` at that point. Last, what has no legal layout.

@@ -73,8 +73,8 @@ def frame(
         One column an output, in the order of the rows, with the index of `table`; a quantity that is a choice is
         categorical. A row with a missing value or a number outside of its range holds NaN (null where the kind has
         it), and one warning counts such rows. With `bands`, a calibrated output has columns ``<name>_lower``,
-        ``<name>_upper`` and ``<name>_support``: ``measured``, ``interpolated`` or ``extrapolated`` with what lies
-        outside. In ``attrs`` of pandas and in the metadata of pyarrow, by column, the ``basis`` (see `evaluate`), the
+        ``<name>_upper`` and ``<name>_support``: ``measured``, ``interpolated`` or ``extrapolated`` with a
+        reason. In ``attrs`` of pandas and in the metadata of pyarrow, by column, the ``basis`` (see `evaluate`), the
         ``calibration`` with its date and its ``support``; in ``layout`` those that a rule chose; in ``unused`` members
         of the scenario that no output takes.
 
@@ -99,8 +99,8 @@ def frame(
     inputs = with_scenario(scenario, inputs, day_acts=True)
     source = read_table(table)
     options: dict[str, Any] = {"ignore": ignore, "units": units, "threads": threads, "progress": progress}
-    found, attrs = results_of_rows(source, outputs, inputs, bands=bands, **options)
-    return source.results(found, attrs)
+    results, attrs = results_of_rows(source, outputs, inputs, bands=bands, **options)
+    return source.results(results, attrs)
 
 
 def results_of_rows(

@@ -182,8 +182,8 @@ def _beside(
         if name in table.names:
             raise InputTypeError(f"{name!r} is a column already; ask for it without the column")
     options: dict[str, Any] = {"ignore": ignore, "units": units, "threads": threads, "progress": progress}
-    found, attrs = results_of_rows(table, wanted, inputs, call="rs.sweep", **options)
-    return table.beside(found, attrs)
+    results, attrs = results_of_rows(table, wanted, inputs, call="rs.sweep", **options)
+    return table.beside(results, attrs)
 
 
 def _reader(source: Any) -> Reader:

@@ -326,15 +326,15 @@ def _in_kind(source: Table, rows: pd.DataFrame, runs: Runs) -> Any:
     if isinstance(source.native, pd.DataFrame):
         return rows
     added = [name for name in rows.columns if name not in runs.rows.columns]
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name in added:
         values = rows[name]
         if pd.api.types.is_numeric_dtype(values.dtype):
-            found[name] = values.to_numpy(dtype=float)
+            columns[name] = values.to_numpy(dtype=float)
         else:
             codes, words = pd.factorize(values)
-            found[name] = Coded(codes, [str(word) for word in words])
-    return source.beside(found, {}, spellings())
+            columns[name] = Coded(codes, [str(word) for word in words])
+    return source.beside(columns, {}, spellings())
 
 
 def _floors(runs: Runs, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def opened(path: Path, *, values: bool = False) -> Any:
 
 
 def named(book: Any) -> dict[str, Any]:
-    """The cells of a workbook by name."""
+    """The defined names of a workbook and their places."""
     outcome = {}
     for name, defined in book.defined_names.items():
         ((sheet, position),) = defined.destinations
