@@ -345,7 +345,7 @@ def _selected(condition: Cell, a: Cell, b: Cell, words: tuple[str, ...]) -> Cell
 
 def translated(
     steps: Sequence[tuple[Any, ...]],
-    cells: Mapping[str, Cell],
+    known: Mapping[str, Cell],
     words: tuple[str, ...],
     routine: Callable[[str, Sequence[float]], float],
     part: Callable[[Cell], Cell],
@@ -356,7 +356,7 @@ def translated(
     ----------
     steps : sequence of tuple
         Those of `_core.steps`: the name of an operation, and the positions of its operands.
-    cells : mapping
+    known : mapping
         The expression of each quantity that it takes.
     words : tuple of str
         Those of the result, if it is a choice.
@@ -383,7 +383,7 @@ def translated(
     outcome: list[Cell] = []
     for k, (operation, *operands) in enumerate(steps):
         if operation == "quantity":
-            cell = cells[operands[0]]
+            cell = known[operands[0]]
         elif operation == "constant":
             cell = constant(operands[0])
         else:

@@ -386,7 +386,7 @@ class _Sheets:
         notes = [
             f"Roofslate {__version__}",
             "Inputs are on the sheet Inputs (blue). Change one, and all results change.",
-            "Each row of the sheet Derivation is a formula over these names, in base units.",
+            "Each row of the sheet Derivation is a formula of these names, in base units.",
         ]
         if frozen_names:
             notes.append(
