@@ -85,7 +85,7 @@ def to_excel(
     outputs : str or list of str
         Names of quantities.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. Keywords beat its members.
     units : dict of str, optional
         Units of outputs on the sheet of results: ``{"cost_per_token": "USD/Mtoken"}``.
     overwrite : bool

@@ -281,7 +281,7 @@ ONE = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per
 
 
 def test_support_of_each_row():
-    """Of its model and chip, in both tables and in the workbook's list; the floor has none."""
+    """Both tables give it by model and chip. A floor gives none."""
     plan = rs.deploy(**{**ONE, "model": ["DeepSeek-V3", "Kimi-K2"]}, chips=8)
     calibration = rs.calibration()
     for table in (plan.table, plan.rejected):
