@@ -254,7 +254,10 @@ def measure_table(how: Size, threads: int) -> Section:
         return pd.DataFrame(formulas({name: table[name].to_numpy() for name in table}), index=table.index, copy=False)
 
     def with_roofslate() -> pd.DataFrame:
-        return frame(table, outputs, threads=threads, bytes_per_weight=bytes_per_weight, chip_price=chip_price)
+        made: pd.DataFrame = frame(
+            table, outputs, threads=threads, bytes_per_weight=bytes_per_weight, chip_price=chip_price
+        )
+        return made
 
     expected = {name: with_roofslate()[name].to_numpy() for name in outputs}
     mine = Contender("rs.frame", with_roofslate)

@@ -175,6 +175,8 @@ _RESULTS: Mapping[str, list[tuple[dict[str, str], str]]] = {
         ({"outputs": "AnyName", "bands": "None = None"}, "xr.DataArray"),
         ({"outputs": "AnyNames"}, "xr.Dataset"),
     ],
+    "frame": [({"table": "T"}, "T")],
+    "sweep": [({"target": "str | os.PathLike[str]"}, "int"), ({"source": "T", "target": "None = None"}, "T")],
     "sample": [({"outputs": "AnyName"}, "xr.DataArray"), ({"outputs": "AnyNames"}, "xr.Dataset")],
     "value": [({"output": "ChoiceName"}, "str"), ({}, "float")],
 }
@@ -182,7 +184,7 @@ _OWN = """
 from collections.abc import Sequence
 from typing import Any, overload
 from typing_extensions import Unpack
-from roofslate.typing import AnyName, AnyNames, ChoiceName, Inputs, Keywords
+from roofslate.typing import AnyName, AnyNames, ChoiceName, Inputs, Keywords, T
 """
 
 

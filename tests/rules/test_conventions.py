@@ -93,7 +93,8 @@ def test_versions_are_those_of_what_the_package_asks_for():
     project = read_data(ROOT / "pyproject.toml")["project"]
     needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]} - {"tomli"}
     assert needed == set(versions._NEEDED)
-    extras = {name for extra in ("charts", "jupyter", "analysis", "units", "dask", "io", "serve", "marimo")
+    known = ("charts", "jupyter", "analysis", "units", "dask", "io", "excel", "files", "serve", "marimo")
+    extras = {name for extra in known
               for line in project["optional-dependencies"][extra] for name in re.findall(r"^[\w-]+", line)}  # fmt: skip
     assert extras <= set(versions._OPTIONAL)
 

@@ -18,8 +18,8 @@ _NEEDED = ("click", "jinja2", "numpy", "pandas", "tqdm", "xarray")
 
 
 _OPTIONAL = (
-    *("anywidget", "dask", "distributed", "ipywidgets", "jupyterlab", "marimo", "matplotlib", "mcp", "pint"),
-    *("pyarrow", "scipy"),
+    *("anywidget", "dask", "distributed", "h5netcdf", "h5py", "ipywidgets", "jupyterlab", "marimo", "matplotlib", "mcp"),
+    *("narwhals", "pint", "pyarrow", "scipy", "xlsxwriter", "zarr"),
 )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from roofslate import _core, units
 from roofslate._base.messages import shown
 from roofslate.analysis.dependencies import Dependencies
+from roofslate.analysis.origins import origin
+from roofslate.analysis.workbook import Scenario, write_workbook
 from roofslate.display.html import LITERAL, html_table
 from roofslate.display.markdown import escaped, untagged
 from roofslate.display.mathml import mathml
@@ -139,12 +142,16 @@ class Explanation:
         The band of the value, where it was asked for.
     basis : str
         Lower bound (``floor``) or ``estimate``, as `evaluate` says it; empty where no constant takes part.
+    support : str
+        Support of an estimate: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     """
 
     steps: tuple[Step, ...]
     inputs: tuple[Given, ...]
     band: str = ""
     basis: str = ""
+    support: str = ""
+    _scenario: Scenario | None = field(default=None, compare=False)
 
     @property
     def value(self) -> float | str:
@@ -173,6 +180,20 @@ class Explanation:
             frozenset(given.quantity.name for given in self.inputs),
             frozenset(binding),
         )
+
+    def to_excel(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the derivation into a workbook with live formulas, see `roofslate.to_excel`.
+
+        Parameters
+        ----------
+        path : path
+            A file whose name ends in ``.xlsx``.
+        overwrite : bool
+            Replace a file that exists.
+        """
+        if self._scenario is None:
+            raise InputTypeError("this derivation has no scenario to write; make it with rs.explain")
+        write_workbook(path, [self._parts[0].quantity.name], self._scenario, overwrite=overwrite)
 
     def __str__(self) -> str:
         blocks = []
@@ -254,7 +275,7 @@ class Explanation:
             elif place := re.fullmatch(r"Q(\d+)", source):
                 told.setdefault("Q", f"{source} is question {place[1]} that the lecture leaves open")
         sources = [f"Sources: {', '.join(told.values())}; see docs/reference/sources.md"] if told else []
-        basis = [f"Basis: {self.basis}"] * bool(self.basis)
+        basis = [f"Basis: {self.basis}"] * bool(self.basis) + [f"Support: {self.support}"] * bool(self.support)
         return [*basis, *[self.band] * bool(self.band), *sources]
 
 
@@ -358,19 +379,21 @@ def explain(
     shown_names = {name, *(need for step in steps.values() for need in step.needs)}
     order = [n for n in order if n in shown_names]
     origins = {
-        n: _FROM_DEFAULTS if by_default.is_off(n) else _origin(lookup(n), grid, values, level[n])
+        n: _FROM_DEFAULTS if by_default.is_off(n) else origin(lookup(n), grid, values, level[n])
         for n in order
         if n not in steps
     }
     givens = [Given(lookup(n), values[n], origin) for n, origin in origins.items()]
     band = band_text(wide, name, values[name], grid) if wide else ""
     said = basis([name], grid) if carries_constants(name, grid.registry) else {}
-    text = ", calibration ".join(said.values())
+    text = ", calibration ".join(said[key] for key in ("basis", "calibration") if key in said)
     if grid.layout:
         text = f"{text}; layout {grid.layout}" if text else f"layout {grid.layout}"
     if grid.dequantized:
         text = f"{text}; {grid.dequantized}" if text else grid.dequantized
-    return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band, text)
+    scenario_numbers = Scenario(supplied, {n: origin(lookup(n), grid, values) for n in supplied}, {name: said})
+    shown_steps = tuple(steps[n] for n in order if n in steps)
+    return Explanation(shown_steps, tuple(givens), band, text, said.get("support", ""), scenario_numbers)
 
 
 class _DefaultsAlone:
@@ -461,18 +484,3 @@ def _substituted(q: Quantity, needs: Sequence[Quantity], numbers: Sequence[float
     # a unit that is divided by something stands in parentheses, unless nothing stands beside it
     formula: str = _core.apply_formula(q.name, list(numbers), [f"({t})" if "/" in t else t for t in texts], False)[0]
     return formula[1:-1] if formula[1:-1] in texts else formula
-
-
-def _origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int) -> str:
-    i = grid.inputs.get(q.name)
-    if i is None:
-        if q.computed or q.fallback in values:
-            return f"computed; depth={level} derives it"
-        return f"default [{q.source}]" if values[q.name] == q.default else "implied by what is given"
-    if i.origin is None:
-        return "given"
-    if i.origin not in grid.presets:
-        return f"{i.origin} {grid.layout}"
-    preset = grid.presets[i.origin][0]
-    fact = preset.facts.get(q.name)
-    return f"{i.origin} {preset.name}{f': {fact.origin}' if fact else ''}"

@@ -10,16 +10,20 @@ import numpy.typing as npt
 
 from roofslate import units as _units
 from roofslate._base.locks import cached_property
+from roofslate.analysis.workbook import Scenario, write_workbook
 from roofslate.deployment.candidates import LAYOUT, Candidates
 from roofslate.deployment.launch import LaunchCommand, launch_command
 from roofslate.display import style
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.folds.pareto import pareto
+from roofslate.grid.label import conversions
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.registry import Quantity, entries, lookup
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
@@ -27,10 +31,10 @@ if TYPE_CHECKING:
 
     from roofslate.registry.conditions import Condition
 
-__all__ = ["CONDITION", "MARGIN", "Deployments"]
+__all__ = ["CONDITION", "MARGIN", "SUPPORT", "Deployments"]
 
 
-CONDITION, MARGIN = "condition", "margin"
+CONDITION, MARGIN, SUPPORT = "condition", "margin", "support"
 
 
 _SHOWN = 10  # rows of a table as a person reads it
@@ -54,7 +58,8 @@ class Deployments:
     table : pandas.DataFrame
         A row for each layout that meets all conditions, best first: what is compared, the parts of the layout, what the
         searched axes have at its best point, the objective, the quantities of the conditions and of `also`; for each
-        condition, in a column called like it, its margin there, and the least of these as ``margin``.
+        condition, in a column called like it, its margin there, and the least of these as ``margin``; of an estimate,
+        the ``support`` of the objective: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     rejected : pandas.DataFrame
         The other layouts, nearest first: the ``condition`` that the nearest point misses most, and by how much as
         ``margin``, then the columns of `table` at that point. Last, what has no legal layout.
@@ -199,6 +204,30 @@ class Deployments:
         at = found.pop(LAYOUT).to_numpy(dtype=int) if LAYOUT in found else np.zeros(len(found), int)
         layouts = pd.DataFrame({name: np.asarray(x)[at] for name, x in self._axes[LAYOUT].items()})
         return pd.concat([layouts, found], axis=1)
+
+    def to_excel(self, path: str | os.PathLike[str], *, rank: int = 1, overwrite: bool = False) -> None:
+        """Write a deployment and the table into a workbook, see `roofslate.to_excel`.
+
+        Parameters
+        ----------
+        path : path
+            A file whose name ends in ``.xlsx``.
+        rank : int
+            The deployment's place in the table, from 1.
+        overwrite : bool
+            Replace a file that exists.
+
+        Raises
+        ------
+        ValueRangeError
+            If there is no such row.
+        """
+        numbers = [n for n in self.table.columns if n in self.table.attrs["basis"] and " " not in n]
+        scenario = self.at(rank) if len(self.table) else self.best
+        grid = read_grid(with_scenario(scenario, {}), numbers)
+        converted = conversions(numbers, {n: unit for n, unit in self.units.items() if n in numbers})
+        tables = {"Deployments": self.table}
+        write_workbook(path, numbers, Scenario.of_grid(grid, numbers), converted, tables, overwrite=overwrite)
 
     # ----------------------------------------------------------------------------------------------------- in words
 
@@ -355,7 +384,10 @@ class Deployments:
             for axis, name in ((ax.xaxis, x), (ax.yaxis, y)):
                 axis.set_label_text(style.words(name, lookup(name).unit))
                 style.scale_ticks(axis, units.get(name, lookup(name).unit))
-            known = [{key: self.table.attrs[key].get(name, "") for key in ("basis", "calibration")} for name in (x, y)]
+            known = [
+                {key: self.table.attrs[key].get(name, "") for key in ("basis", "calibration", SUPPORT)}
+                for name in (x, y)
+            ]
             bases = [style.basis_of(attrs, lookup(name).unit) for attrs, name in zip(known, (x, y), strict=True)]
             corner = " | ".join(dict.fromkeys(filter(None, bases)))
             style.title(ax, f"{style.words(y)} against {style.words(x)}", corner=corner)

@@ -14,16 +14,17 @@ from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
 from roofslate.deployment.candidates import ARRIVALS, CROWD, LAYOUT, Candidates, reachable, with_recipe
 from roofslate.deployment.pools import PoolDeployments, PrefillChoices, asked_modes
-from roofslate.deployment.result import CONDITION, MARGIN, Deployments
+from roofslate.deployment.result import CONDITION, MARGIN, SUPPORT, Deployments
 from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
-from roofslate.grid.basis import basis, default_estimate
+from roofslate.grid.basis import basis, default_estimate, supports_of_rows
 from roofslate.grid.grid import Grid
 from roofslate.grid.label import conversions
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import run
 from roofslate.presets.layouts import DIMENSIONS
+from roofslate.presets.lookup import PRESETS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Definition, current, lookup
 from roofslate.registry.scopes import within
@@ -198,7 +199,10 @@ def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, 
         for name, (factor, _) in converted.items():
             if name in columns:
                 frame[name] /= factor
-        for key in ("basis", "calibration"):
+        if "support" in layouts.basis[told[0]]:
+            named = {keyword: frame[keyword].tolist() for keyword in PRESETS if keyword in columns}
+            frame[SUPPORT] = supports_of_rows(told[0], layouts.grid, named, len(frame))
+        for key in ("basis", "calibration", SUPPORT):
             frame.attrs[key] = {n: said[key] for n, said in layouts.basis.items() if n in columns and key in said}
     return Deployments(
         objective=lookup(told[0]),

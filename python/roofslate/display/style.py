@@ -211,7 +211,7 @@ def _rows_under(ax: Axes) -> float:
 
 
 def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
-    """Basis of a result as a picture says it: ``"lower bound"``, ``"estimate (serving, 2026-09-14)"``.
+    """Basis of a result for pictures: ``"estimate (serving, 2026-09-14), interpolated"``.
 
     A floor bounds times and costs from below and rates from above. Of other quantities, such as ratios, it says
     nothing.
@@ -223,6 +223,8 @@ def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
         "lower bound" if unit == "s" or unit.startswith(("USD", "s*", "s/")) else "upper bound" if "/s" in unit else ""
     )
     words = basis.replace("floor", bound).replace("estimate", f"estimate ({dated})" if dated else "estimate")
+    support = dict.fromkeys(part.partition(":")[0] for part in str(attrs.get("support", "")).split(" | ") if part)
+    words += f", {' or '.join(support)}" if support else ""
     return words.removeprefix(" | ").removesuffix(" | ").removeprefix("; ").replace("; given: ", ", given ")
 
 

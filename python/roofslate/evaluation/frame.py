@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,13 @@ import numpy as np
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
-from roofslate.grid.columns import Columns, Names, priced_by_day, read_columns
+from roofslate.grid.columns import Columns, Names
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.layout import LAYOUT
 from roofslate.grid.read import changed, with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names
+from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
@@ -24,17 +24,15 @@ from roofslate.registry.values import wanted_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pandas as pd
-
     from roofslate._base.progress import ProgressWish
     from roofslate.presets.calibration import Bands, FittedConstants
     from roofslate.presets.preset import Preset
 
-__all__ = ["frame"]
+__all__ = ["frame", "results_of_rows"]
 
 
 def frame(
-    table: pd.DataFrame,
+    table: Any,
     outputs: str | Sequence[str],
     scenario: Mapping[str, Any] | None = None,
     /,
@@ -45,12 +43,14 @@ def frame(
     progress: ProgressWish = None,
     bands: float | Bands | FittedConstants | None = None,
     **inputs: Any,
-) -> pd.DataFrame:
+) -> Any:
     """Quantities for each row of a table of scenarios, in base units unless `units` says otherwise.
 
     Parameters
     ----------
-    table : pandas.DataFrame
+    table : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDB relation, list or dict
+        A list has a dict for each row, a dict a list or an array for each column. A null, None or NaN is a missing
+        value. A LazyFrame or a relation is computed once.
         Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices``,
         ``loss_law``, ``calibration``, ``storage``, ``api_prices``, ``speculator``, ``workload``, ``engine`` and
         ``site`` names of presets, in ``as_of`` the day whose prices count.
@@ -69,11 +69,14 @@ def frame(
 
     Returns
     -------
-    pandas.DataFrame
-        One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
-        missing value or a number outside of its range holds NaN, and one warning counts such rows. In ``attrs``, by
-        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date; in ``layout`` those that a rule
-        chose; in ``unused`` members of the scenario that no output takes.
+    pandas.DataFrame, or the kind of `table`
+        One column an output, in the order of the rows, with the index of `table`; a quantity that is a choice is
+        categorical. A row with a missing value or a number outside of its range holds NaN (null where the kind has
+        it), and one warning counts such rows. With `bands`, a calibrated output has columns ``<name>_lower``,
+        ``<name>_upper`` and ``<name>_support``: ``measured``, ``interpolated`` or ``extrapolated`` with a
+        reason. In ``attrs`` of pandas and in the metadata of pyarrow, by column, the ``basis`` (see `evaluate`), the
+        ``calibration`` with its date and its ``support``; in ``layout`` those that a rule chose; in ``unused`` members
+        of the scenario that no output takes.
 
     Raises
     ------
@@ -81,6 +84,8 @@ def frame(
         For columns, texts and names that can't be read, before any work is done.
     ValueRangeError
         For a row whose clients and batch disagree.
+    ModuleNotFoundError
+        For a table of another library without narwhals and pyarrow, which ``pip install 'roofslate[io]'`` brings.
 
     Examples
     --------
@@ -92,68 +97,96 @@ def frame(
     together         64.0
     """
     inputs = with_scenario(scenario, inputs, day_acts=True)
+    source = read_table(table)
+    options: dict[str, Any] = {"ignore": ignore, "units": units, "threads": threads, "progress": progress}
+    results, attrs = results_of_rows(source, outputs, inputs, bands=bands, **options)
+    return source.results(results, attrs)
+
+
+def results_of_rows(
+    source: Table,
+    outputs: str | Sequence[str],
+    inputs: dict[str, Any],
+    *,
+    ignore: Iterable[str] = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    bands: float | Bands | FittedConstants | None = None,
+    call: str = "rs.frame",
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The results of `frame` by column, and its attributes.
+
+    Parameters
+    ----------
+    source : Table
+    inputs : dict
+        Those of `with_scenario`.
+    call : str
+        The caller, for messages.
+    outputs, ignore, units, threads, progress, bands
+        As for `frame`.
+
+    Returns
+    -------
+    dict, dict
+    """
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {})
         inputs.exempt |= PRESETS.keys()
-    import pandas as pd
-
     wanted = wanted_names(outputs)
     converted = conversions(wanted, units)
-    if not isinstance(table, pd.DataFrame):
-        raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
-    try:
-        names = (
-            [ignore] if isinstance(ignore, str) else list(ignore)
-        )  # a list is refused where a set would go on and on
-        ignored = set(names)
-    except (TypeError, MemoryError):
-        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
-    table = priced_by_day(table, ignored, inputs)
-    columns = read_columns(table, ignored, inputs)
-    scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
+    columns = source.columns(_names(ignore), inputs)
+    rows = source.rows
+    scenarios = Scenarios(columns, wanted, inputs, call)
     wide, calibrations, given = None, [], set[str]()
     if bands is not None:
         calibrations = _calibrations(columns, inputs)
         given = {*columns, *inputs, *_supplied(columns, inputs)}
         wide = requested_bands(bands, wanted, given, calibrations)
-    results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
+    results, bad = scenarios.compute(columns, rows, threads=threads, progress=progress)
     found: dict[str, Any] = {}
     for name, values in zip(wanted, results, strict=True):
         q = lookup(name)
         if name in converted:
             np.divide(values, converted[name][0], out=values)
-        if q.choices:
-            found[name] = pd.Categorical.from_codes(choice_codes(values), categories=pd.Index(q.choices))
-        else:
-            found[name] = values
+        found[name] = Coded(choice_codes(values), q.choices) if q.choices else values
         if wide is not None and (banded := calibrated_of(wide, name, given)):
-            kinds = preset_names(columns, inputs, len(table))
+            kinds = preset_names(columns, inputs, rows)
             low, high = wide.calibration.band_of_rows(wide.level, banded[0], kinds)
             factors = band_factors(low, high, inverted=banded[1])
+            support = wide.calibration.support_of_rows(banded[0], kinds)
             if isinstance(names_of := columns.get("calibration"), Names):
                 applies = np.array([*(bands_apply(wide, preset) for preset in calibrations), False])[names_of.codes]
                 factors = (np.where(applies, factors[0], np.nan), np.where(applies, factors[1], np.nan))
+                support[0][~applies] = -1
             found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
-    warn_of_misfits(scenarios.misfits, rows=len(table))
+            found[f"{name}_support"] = Coded(*support)
+    warn_of_misfits(scenarios.misfits, rows=rows)
     if len(bad):
         warnings.warn(
-            f"{len(bad)} of {len(table)} rows hold NaN: an input is missing or outside of its range",
+            f"{len(bad)} of {rows} rows hold NaN: an input is missing or outside of its range",
             RoofslateWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    if len(found) == 1 and not isinstance(only := next(iter(found.values())), pd.Categorical):
-        made = pd.DataFrame(only[:, np.newaxis], index=table.index, columns=_header(*found).view(), copy=False)
-    else:
-        made = pd.DataFrame(found, index=table.index, copy=False)
     said = scenarios.basis
-    for key in ("basis", "calibration"):
+    attrs: dict[str, Any] = {}
+    for key in ("basis", "calibration", "support"):
         if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
-            made.attrs[key] = texts
+            attrs[key] = texts
     if scenarios.layouts:
-        made.attrs[LAYOUT] = "; ".join(scenarios.layouts)
+        attrs[LAYOUT] = "; ".join(scenarios.layouts)
     if scenarios.unused:
-        made.attrs["unused"] = ", ".join(scenarios.unused)
-    return made
+        attrs["unused"] = ", ".join(scenarios.unused)
+    return found, attrs
+
+
+def _names(ignore: Iterable[str]) -> set[str]:
+    """Columns that are no inputs."""
+    try:
+        return set([ignore] if isinstance(ignore, str) else list(ignore))  # a list refuses an endless iterator
+    except (TypeError, MemoryError):
+        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
 
 
 def _supplied(columns: Columns, inputs: Mapping[str, Any]) -> set[str]:
@@ -173,11 +206,3 @@ def _calibrations(columns: Columns, inputs: Mapping[str, Any]) -> list[Preset]:
     if isinstance(column, Names):
         return column.presets
     return [find_preset("calibration", inputs["calibration"])] if "calibration" in inputs else []
-
-
-@functools.lru_cache(maxsize=64)
-def _header(name: str) -> pd.Index:
-    """Header of a table of one column; pandas takes longer to make one than the engine for a small table."""
-    import pandas as pd
-
-    return pd.Index([name])

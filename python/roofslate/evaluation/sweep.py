@@ -17,6 +17,7 @@ from roofslate._base.messages import shown
 from roofslate._base.progress import Progress
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName
+from roofslate.evaluation.frame import results_of_rows
 from roofslate.evaluation.table_files import (
     MISSING,
     CsvReader,
@@ -24,13 +25,16 @@ from roofslate.evaluation.table_files import (
     ParquetReader,
     ParquetWriter,
     Reader,
+    TableReader,
     with_units,
 )
+from roofslate.grid.arrow_columns import arrow_numbers, read_array, takes_words
 from roofslate.grid.columns import Column, Columns, Names, check_column, column_of, read_word
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.read import with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes
+from roofslate.grid.tables import read_table
 from roofslate.presets.catalog import AS_OF
 from roofslate.presets.lookup import PRESETS, PRICED, refuse_day
 from roofslate.presets.validity import day_of
@@ -45,9 +49,9 @@ __all__ = ["sweep"]
 
 
 def sweep(
-    source: str | os.PathLike[str],
+    source: Any,
     outputs: str | Sequence[str],
-    target: str | os.PathLike[str],
+    target: str | os.PathLike[str] | None = None,
     scenario: Mapping[str, Any] | None = None,
     /,
     *,
@@ -57,8 +61,8 @@ def sweep(
     threads: int | None = None,
     progress: bool | Callable[[int, int | None], object] | None = None,
     **inputs: Any,
-) -> int:
-    """Compute quantities for each row of a scenario file and write them, beside its columns, into another.
+) -> Any:
+    """Compute quantities for each row of a table and append them as columns.
 
     For files of any size: rows are read, computed and written a chunk at a time, in their order. The results are those
     of `frame`. The target appears when it is whole; until then what is written has another name, in the same folder,
@@ -66,12 +70,13 @@ def sweep(
 
     Parameters
     ----------
-    source : path
-        A file whose name ends in ``.csv`` or ``.parquet``. Its columns are inputs, as for `frame`.
+    source : path or table
+        A file whose name ends in ``.csv`` or ``.parquet``, or a table of any kind that `frame` takes. Its columns are
+        inputs, as for `frame`.
     outputs : str or list of str
         Names of quantities.
-    target : path
-        The file to write, in the format that its name ends in.
+    target : path, optional
+        The file to write, in the format that its name ends in. A table without a target gives a table.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
@@ -89,8 +94,8 @@ def sweep(
 
     Returns
     -------
-    int
-        The number of rows.
+    int, or the kind of `source`
+        The number of rows; without a target, the table with the results as further columns.
 
     Raises
     ------
@@ -108,6 +113,13 @@ def sweep(
     empty cells (null) for results, and one warning counts such rows. Undefined results are empty too.
     """
     inputs = with_scenario(scenario, inputs, day_acts=True)
+    wanted = list(dict.fromkeys(wanted_names(outputs)))
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        if target is None:
+            return _beside(source, wanted, inputs, ignore, units, threads, progress)
+        source = TableReader(read_table(source, "source").arrow())
+    elif target is None:
+        raise InputTypeError(f"target: expected the name of a file for the results of {shown(source)}, got None")
     day = inputs.pop(DAY, None)
     try:
         import pandas as pd  # noqa: F401  # or pyarrow would, in the middle of the work, where Ctrl-C breaks an import
@@ -115,15 +127,14 @@ def sweep(
     except ModuleNotFoundError as error:
         message = "rs.sweep needs pyarrow, which is not installed: pip install 'roofslate[io]'"
         raise ModuleNotFoundError(message, name=error.name) from None
-    wanted = list(dict.fromkeys(wanted_names(outputs)))
     converted = conversions(wanted, units)
     count = thread_count(threads)
     if not isinstance(ignore, Iterable):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
-    source, target = _path("source", source), _path("target", target)
+    target = _path("target", target)
     open_writer = _by_suffix(target, {".csv": CsvWriter, ".parquet": ParquetWriter})
     with contextlib.ExitStack() as stack:
-        reader = _by_suffix(source, {".csv": CsvReader, ".parquet": ParquetReader})(source)
+        reader = _reader(source)
         names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), wanted, inputs)
         if day is not None and not any(keyword in names or keyword in inputs for keyword in PRICED):
             refuse_day()
@@ -154,6 +165,33 @@ def sweep(
             stacklevel=2,
         )
     return rows
+
+
+def _beside(
+    source: Any,
+    wanted: Sequence[str],
+    inputs: dict[str, Any],
+    ignore: Iterable[str],
+    units: Mapping[str, str] | None,
+    threads: int | None,
+    progress: Any,
+) -> Any:
+    """A table in memory with results as further columns."""
+    table = read_table(source, "source")
+    for name in wanted:
+        if name in table.names:
+            raise InputTypeError(f"{name!r} is a column already; ask for it without the column")
+    options: dict[str, Any] = {"ignore": ignore, "units": units, "threads": threads, "progress": progress}
+    results, attrs = results_of_rows(table, wanted, inputs, call="rs.sweep", **options)
+    return table.beside(results, attrs)
+
+
+def _reader(source: Any) -> Reader:
+    if isinstance(source, Reader):
+        return source
+    path = _path("source", source)
+    reader: Reader = _by_suffix(path, {".csv": CsvReader, ".parquet": ParquetReader})(path)
+    return reader
 
 
 def _path(name: str, given: Any) -> Path:
@@ -194,43 +232,21 @@ def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inp
 def _column(name: str, array: pa.Array, reader: Reader, start: int, day: Any) -> Column | Names:
     """Return a column for the engine, with prices of a day; an error names its first bad value."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    kind = array.type
-    is_word = name in PRESETS or bool(lookup(name).choices)
-    if pa.types.is_null(kind):
-        array = pc.cast(array, pa.string())
-    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        if is_word:
-            raise InputTypeError(f"{reader.path}: {name}: expected words, got a column of {kind}")
-        return Column(_numbers(array))
-    elif not pa.types.is_dictionary(kind):
-        if not any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
-            raise InputTypeError(f"{reader.path}: {name}: expected numbers or texts, got a column of {kind}")
-        if not is_word:
-            with contextlib.suppress(pa.ArrowInvalid):
-                numbers = _numbers(array)
-                if not np.isinf(numbers).any():  # perhaps too large a number
-                    return Column(numbers)
-        array = (pc.cast(array, pa.string()) if pa.types.is_string_view(kind) else array).dictionary_encode()
-    array = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    codes = pc.fill_null(pc.cast(array.indices, pa.int32()), -1).to_numpy()
-    words = array.dictionary.to_pylist()
-    missing = [k for k, word in enumerate(words) if word is None or (reader.is_text and word.strip() in MISSING)]
-    if missing:
-        codes = np.where(np.isin(codes, missing), -1, codes)
-        for k in missing:
-            words[k] = None
+    is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+    if is_text and not takes_words(name):
+        with contextlib.suppress(pa.ArrowInvalid):
+            numbers = arrow_numbers(array)
+            if not np.isinf(numbers).any():  # perhaps too large a number
+                return Column(numbers)
+    missing = (lambda word: word.strip() in MISSING) if reader.is_text else None
+    read = read_array(name, array, f"{reader.path}: ", missing)
+    if isinstance(read, Column):
+        return read
+    codes, words = read
     if day is not None and name in PRICED:
         words = [None if word is None else f"{word}{AS_OF}{day_of(day)}" for word in words]
     return _column_of_words(name, codes, words, reader, start)
-
-
-def _numbers(array: pa.Array) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
 def _column_of_words(name: str, codes: Any, words: list[Any], reader: Reader, start: int) -> Column | Names:

@@ -18,7 +18,7 @@ from roofslate.errors import InputTypeError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MISSING", "CsvReader", "CsvWriter", "ParquetReader", "ParquetWriter", "Reader", "with_units"]
+__all__ = ["MISSING", "CsvReader", "CsvWriter", "ParquetReader", "ParquetWriter", "Reader", "TableReader", "with_units"]
 
 MISSING = {"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None"}  # in a CSV file
 _ROWS = 1 << 18  # rows of a block
@@ -70,6 +70,17 @@ class Reader(abc.ABC):
     def place(self, row: int) -> str:
         """Name a row, counted from 0, for messages."""
         return f"{self.path}, row {row + 1}"
+
+
+class TableReader(Reader):
+    """Table in memory, read as a file is."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__(Path("the table"), table.schema, set())
+        self._table, self.rows = table, len(table)
+
+    def _batches(self) -> Generator[pa.RecordBatch, None, None]:
+        yield from self._table.to_batches(max_chunksize=_ROWS)
 
 
 def _check_columns(path: Path, columns: int) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "default_estimate",
     "is_floor",
     "joined",
+    "supports_of_rows",
 ]
 
 # Outcomes of each chain: a quantity lies on it that is one of them, or upstream or downstream of one.
@@ -94,15 +95,49 @@ def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
 
 def _support(outputs: Sequence[str], grid: Grid) -> str:
     """What the estimates rest on, for the presets that are named."""
-    words: dict[str, None] = {}
+    kinds = (_names(grid, keyword) for keyword in ("calibration", "model", "hardware"))
+    words = dict.fromkeys(_support_of(outputs, grid, *names) for names in itertools.product(*kinds))
+    return " | ".join(filter(None, words))
+
+
+def _support_of(
+    outputs: Sequence[str], grid: Grid, calibration: str | None, model: str | None, chip: str | None
+) -> str:
+    """Support of an estimate by a calibration of a grid, empty without one."""
     for preset in grid.presets.get("calibration", ()):
         constants = getattr(preset, "constants", None)
-        if constants is None or not constants.fits:
-            continue
-        fit = next((x for x in outputs if x in constants.fits), next(iter(constants.fits)))
-        for model, chip in itertools.product(*(_names(grid, keyword) for keyword in ("model", "hardware"))):
-            words[constants.support(fit, model=model, hardware=chip)] = None
-    return " | ".join(words)
+        if constants is not None and constants.fits and measured_as(preset) == calibration:
+            fit = next((x for x in outputs if x in constants.fits), next(iter(constants.fits)))
+            support: str = constants.support(fit, model=model, hardware=chip)
+            return support
+    return ""
+
+
+def supports_of_rows(output: str, grid: Grid, columns: Mapping[str, Sequence[str]], rows: int) -> list[str]:
+    """Support of an estimate in each row of a table.
+
+    Parameters
+    ----------
+    output : str
+    grid : Grid
+        With the presets of all rows.
+    columns : mapping
+        By keyword: the name of each row's preset.
+    rows : int
+
+    Returns
+    -------
+    list of str
+        Empty where a row has no calibration.
+    """
+    kinds: list[Sequence[str | None]] = []
+    for keyword in ("calibration", "model", "hardware"):
+        measured = {p.name: measured_as(p) for p in grid.presets.get(keyword, ())}
+        only = next(iter(measured.values()), None)
+        kinds.append([measured.get(name) for name in columns[keyword]] if keyword in columns else [only] * rows)
+    keys = list(zip(*kinds, strict=True))
+    each = {key: _support_of([output], grid, *key) for key in dict.fromkeys(keys)}
+    return [each[key] for key in keys]
 
 
 def _names(grid: Grid, keyword: str) -> list[str | None]:
@@ -134,7 +169,7 @@ def carries_constants(output: str, registry: Registry) -> bool:
 
 def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """The attributes of `basis` of several results as one."""
-    keys = {"basis": " | ", "calibration": ", "}
+    keys = {"basis": " | ", "calibration": ", ", "support": " | "}
     each = {key: list(dict.fromkeys(part[key] for part in parts if key in part)) for key in keys}
     return {key: separator.join(each[key]) for key, separator in keys.items() if each[key]}
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import AxisError, InputTypeError, ValueRangeError
+from roofslate.grid.tables import read_table
 from roofslate.measured.anchor import inputs_of_runs, is_input, labels_of, measured_values, usable_rows
 from roofslate.measured.calibration import Calibration
 from roofslate.measured.fit import (
@@ -27,9 +28,6 @@ from roofslate.presets.fits import Constant, Fit, Values, error_measures, joint
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["calibrate"]
 
 _RESIDUALS = ("logarithm", "relative")
@@ -38,7 +36,7 @@ Column = str | Sequence[str]
 
 
 def calibrate(
-    table: pd.DataFrame,
+    table: Any,
     /,
     terms: Mapping[str, Term] | Sequence[str],
     *,
@@ -63,7 +61,7 @@ def calibrate(
 
     Parameters
     ----------
-    table : pandas.DataFrame
+    table : table, of any kind that `frame` takes
         Columns are inputs, presets, the measured column and those of `hold_out`. A table of measured runs has the
         columns of `validate`, if `measured` is one of them.
     terms : mapping of str to tuple, or sequence of str
@@ -116,10 +114,7 @@ def calibrate(
     >>> round(fitted["bandwidth_efficiency"], 1)
     0.4
     """
-    import pandas as pd
-
-    if not isinstance(table, pd.DataFrame):
-        raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
+    table = read_table(table).pandas()
     if output is None and measured not in TARGETS:
         raise unknown("measured column", measured, TARGETS)
     (name,) = wanted_names([output or TARGETS[measured]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +11,17 @@ import numpy as np
 from roofslate._base.messages import shown, unknown
 from roofslate.analysis.explain import Explanation, explain
 from roofslate.display import style
-from roofslate.display.result import Result, Table
+from roofslate.display.result import Result
+from roofslate.display.result import Table as Listing
 from roofslate.errors import AxisError, InputTypeError, PresetError, UnknownName
 from roofslate.evaluation.frame import frame
 from roofslate.grid.read import Settled
+from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.measured import runs as measurements
 from roofslate.measured.calibration import Calibration
 from roofslate.measured.calibration import calibration as shipped_calibration
 from roofslate.presets.fits import ERRORS, check_level, error_measures
+from roofslate.registry.registry import spellings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,9 +52,10 @@ class Validation(Result):
 
     Attributes
     ----------
-    rows : pandas.DataFrame
+    rows : pandas.DataFrame, or the kind of the table
         The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
-        for each measured one; the ends are NaN where the calibration has no band. Of a table of the caller's also
+        for each measured one, and what it rests on as ``..._support``; the ends are NaN where the calibration has no
+        band. Of a table of the caller's also
         ``floor_<column>``, the bound of the ideal machine, ``share_of_floor_<column>``, the share of the roofline that
         was reached, and `bottleneck`, the resource that binds at the floor. Of the package's own tables: all of them,
         one below the other, with a column `table`.
@@ -65,11 +69,12 @@ class Validation(Result):
         The errors that the package promises, what they are, and the `verdict`: "holds" or "fails".
     """
 
-    rows: pd.DataFrame
+    rows: Any
     summary: pd.DataFrame
     published: pd.DataFrame
     bounds: pd.DataFrame
     scored: tuple[_Scored, ...]
+    _rows: pd.DataFrame = field(repr=False)  # the same as a DataFrame
 
     @property
     def holds(self) -> bool:
@@ -82,7 +87,7 @@ class Validation(Result):
         Parameters
         ----------
         row : label
-            Of `rows`.
+            Of `rows`; where these have no labels, the number of the row, from 0.
         measured : str, optional
             The measured column; by default the first that the row's table has.
 
@@ -90,11 +95,10 @@ class Validation(Result):
         -------
         Explanation
         """
-        if row not in self.rows.index:
-            raise UnknownName(
-                f"there is no row {shown(row)}; rows are {self.rows.index[0]!r} to {self.rows.index[-1]!r}"
-            )
-        place = self.rows.index.get_loc(row)
+        index = self._rows.index
+        if row not in index:
+            raise UnknownName(f"there is no row {shown(row)}; rows are {index[0]!r} to {index[-1]!r}")
+        place = index.get_loc(row)
         if not isinstance(place, int):
             raise AxisError(f"several rows are called {shown(row)}: give the table an index of its own")
         for scored in self.scored:
@@ -133,7 +137,7 @@ class Validation(Result):
         if measured is not None and measured not in columns:
             raise unknown("measured column", measured, columns)
         column = measured or columns[0]
-        rows = self.rows.dropna(subset=[column, f"predicted_{column}"])
+        rows = self._rows.dropna(subset=[column, f"predicted_{column}"])
         labels = rows["hardware"].map(str)
         kinds = list(dict.fromkeys(labels))
         with style.drawing(ax, (5.2, 5.0)) as ax:
@@ -211,7 +215,7 @@ class Validation(Result):
                 return [f"  left out by {', by '.join(parts)} (mean / median)"] if parts else []
         return []
 
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[Listing]:
         header = ("table", "measured", "by", "", "rows", "mean", "median", "bias", "band holds")
         cells = []
         for key, row in zip(self.summary.index.tolist(), self.summary.to_dict("records"), strict=True):
@@ -226,7 +230,7 @@ def _cycled(marks: Sequence[str]) -> Iterable[str]:
 
 
 def validate(
-    table: pd.DataFrame | None = None,
+    table: Any = None,
     /,
     *,
     models: Mapping[str, Any] | None = None,
@@ -240,12 +244,12 @@ def validate(
 
     Parameters
     ----------
-    table : pandas.DataFrame, optional
-        One row a run: `model`, `hardware`, `weight_format`, `chips`, `concurrency`, `input_tokens`,
-        `output_tokens`; where
-        it differs from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`, `framework`; and
-        what was measured: `time_per_output_token_s`, `time_to_first_token_s`, `request_latency_s`,
-        `tokens_per_second_per_chip`. Any input of the registry may be a column too. Rows with 1 as `doubtful_label`,
+    table : table, optional
+        Of any kind that `frame` takes. One row a run: `model`, `hardware`, `weight_format`, `chips`, `concurrency`,
+        `input_tokens`, `output_tokens`; where it differs from 1 `tensor_parallel`, `attention_data_parallel`,
+        `pipeline_parallel`; `mode`, `framework`; and what was measured: `time_per_output_token_s`,
+        `time_to_first_token_s`, `request_latency_s`, `tokens_per_second_per_chip`. Any input of the registry may be a
+        column too. Rows with 1 as `doubtful_label`,
         or "yes" as `speculation` (drafts) without a `draft_length`, are scored apart. Without a table, every
         published measurement that the package carries.
     models, hardware : dict, optional
@@ -280,6 +284,7 @@ def validate(
     import pandas as pd
 
     level = check_level(bands)
+    source = None
     if calibration is not None and not isinstance(calibration, Calibration):
         raise InputTypeError(f"calibration: expected a Calibration, got {shown(calibration)}")
     if table is None:
@@ -292,8 +297,9 @@ def validate(
     else:
         tables = ()
         chosen = calibration or shipped_calibration()
+        source = read_table(table)
         runs = measurements.read(
-            table, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
+            source.pandas(), models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
         )
         _refuse_unread(runs)
         scored = (_Scored("", runs, chosen),)
@@ -309,7 +315,26 @@ def validate(
     index = pd.MultiIndex.from_tuples([key for key, _ in summaries], names=["table", "measured", "by", "value"])
     summary = pd.DataFrame([row for _, row in summaries], index=index, columns=list(ERRORS)).sort_index()
     bounds = _bounds(tables, scored if tables else (), summary)
-    return Validation(rows, summary, published, bounds, scored)
+    native = rows if source is None else _in_kind(source, rows, runs)
+    return Validation(native, summary, published, bounds, scored, rows)
+
+
+def _in_kind(source: Table, rows: pd.DataFrame, runs: Runs) -> Any:
+    """The table as it was given, with the columns that were added."""
+    import pandas as pd
+
+    if isinstance(source.native, pd.DataFrame):
+        return rows
+    added = [name for name in rows.columns if name not in runs.rows.columns]
+    columns: dict[str, Any] = {}
+    for name in added:
+        values = rows[name]
+        if pd.api.types.is_numeric_dtype(values.dtype):
+            columns[name] = values.to_numpy(dtype=float)
+        else:
+            codes, words = pd.factorize(values)
+            columns[name] = Coded(codes, [str(word) for word in words])
+    return source.beside(columns, {}, spellings())
 
 
 def _floors(runs: Runs, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,17 +386,20 @@ def _score(
         rows[f"predicted_{column}"] = predicted
         rows[f"predicted_{column}_lower"] = lower = predicted * low
         rows[f"predicted_{column}_upper"] = upper = predicted * high
+        if has_band:
+            codes, words = chosen.support_of_rows(output, kinds)
+            rows[f"predicted_{column}_support"] = support_words = np.array(words, dtype=object)[codes]
         told = rows[column].to_numpy(dtype=float, na_value=np.nan)
         with np.errstate(invalid="ignore"):
             counted = (told > 0) & (predicted > 0) & np.isfinite(told) & np.isfinite(predicted)
         inside = (told >= lower) & (told <= upper)
-        support = _supports(chosen, output, kinds) if has_band else np.array([""] * len(told), dtype=object)
+        support = [word.partition(":")[0] for word in support_words] if has_band else [""] * len(told)
         plain = counted & runs.counted(column)
         groups = {("all", ""): plain}
         for kind, names in kinds.items():
             groups |= {(kind, str(n)): plain & (names == n) for n in dict.fromkeys(names) if n}
         for word in dict.fromkeys(support):
-            groups |= {("support", word): plain & (support == word)} if word else {}
+            groups |= {("support", word): plain & (np.array(support) == word)} if word else {}
         groups[("split", "")] = counted & runs.plain & runs.split
         groups[("doubtful label", "")] = counted & runs.doubtful
         groups[("drafts", "")] = counted & runs.drafts & ~runs.doubtful
@@ -380,13 +408,6 @@ def _score(
                 measures = error_measures(predicted[own], told[own], inside[own] if has_band else None)
                 errors.append(((scored.name, column, *key), measures))
     return rows, errors
-
-
-def _supports(chosen: Calibration, output: str, kinds: Mapping[str, Any]) -> Any:
-    """What the prediction of each row rests on, in one word."""
-    keys = list(zip(*kinds.values(), strict=True))
-    each = {key: chosen.support(output, **dict(zip(kinds, key, strict=True))) for key in set(keys)}
-    return np.array([each[key].partition(":")[0] for key in keys], dtype=object)
 
 
 def _bounds(tables: Iterable[measurements.Table], scored: Sequence[_Scored], summary: pd.DataFrame) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
@@ -214,6 +215,20 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         'extrapolated: hardware=MI300X'
         """
         return self.fit(output).support({k: self.kind(k, name) for k, name in kinds.items()})
+
+    def support_of_rows(self, output: str, kinds: Mapping[str, Any]) -> tuple[npt.NDArray[np.int64], list[str]]:
+        """The words of `support` for each row: their positions, and the distinct words."""
+        fit = self.fit(output)
+        names = [column for column in kinds if column in fit.kinds]
+        rows = len(next(iter(kinds.values()), ()))
+        keys = list(zip(*(kinds[column] for column in names), strict=True)) or [()] * rows
+        each = {
+            key: fit.support({column: self.kind(column, x) for column, x in zip(names, key, strict=True)})
+            for key in dict.fromkeys(keys)
+        }
+        places = {word: k for k, word in enumerate(dict.fromkeys(each.values()))}
+        codes = {key: places[word] for key, word in each.items()}
+        return np.array([codes[key] for key in keys], dtype=np.int64), list(places)
 
     def of_rows(self, kinds: Mapping[str, Any]) -> dict[str, Values]:
         """The constants that differ from row to row, from what the rows have in each column."""

@@ -381,5 +381,6 @@ def test_files_are_written_by_one_module_alone():
     assert found == {
         ("_base/files.py", "open"),  # a device or a pipe
         ("cli/rows.py", "open_file"),  # the terminal
+        ("evaluation/result_files.py", "to_netcdf"),  # into a temporary folder, to be copied
     }
     assert list(writes(ast.parse("Path(p).write_text('x'); open(p, 'wb'); table.to_csv(p); figure.savefig(p)")))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.grid.read import Settled
 from roofslate.presets.layouts import check_layout, legal_layouts
+from support import workbooks
 from support.deployments import PARTS, brute, every_layout, keywords, own_columns, questions
 
 matplotlib.use("Agg")
@@ -208,7 +209,7 @@ def test_every_row_is_a_scenario(plan):
     for rank in (1, 2, len(plan.table)):
         for name in ("cost_per_output_token", "time_per_output_token", "time_to_first_token"):
             assert rs.value(name, plan.at(rank)) == plan.table.loc[rank, name]
-    with pytest.raises(ValueRangeError, match="rank: the table has"):
+    with pytest.raises(ValueRangeError, match=r"rank: the table has \d+ rows, got 10000"):
         plan.at(0)
 
 
@@ -279,6 +280,33 @@ def test_choices_zero_and_infinity_in_conditions():
 ONE = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
 
 
+def test_support_of_each_row():
+    """Both tables give it by model and chip. A floor gives none."""
+    plan = rs.deploy(**{**ONE, "model": ["DeepSeek-V3", "Kimi-K2"]}, chips=8)
+    calibration = rs.calibration()
+    for table in (plan.table, plan.rejected):
+        expected = [
+            calibration.support("time_per_output_token", model=m, hardware=ONE["hardware"]) for m in table["model"]
+        ]
+        assert table["support"].tolist() == expected
+    assert plan.table["support"].nunique() == 2
+    assert "support" not in rs.deploy(**{**ONE, "calibration": "floor"}, chips=8).table
+
+
+def test_a_deployment_becomes_a_workbook(tmp_path):
+    plan = rs.deploy(chips=8, where="time_per_output_token <= 50 ms", **ONE)
+    plan.to_excel(tmp_path / "plan.xlsx", rank=2)
+    results = workbooks.Sheet(tmp_path / "plan.xlsx").results()
+    names = [name for name in plan.table.columns if name in results]
+    assert "time_per_output_token" in names
+    for name in names:
+        assert results[name] == pytest.approx(plan.table[name].iloc[1], rel=1e-9)
+    rows = list(workbooks.opened(tmp_path / "plan.xlsx")["Deployments"].iter_rows(values_only=True))
+    assert len(rows) == 1 + len(plan.table)
+    with pytest.raises(ValueRangeError, match=r"rank: the table has \d+ rows, got 10000"):
+        plan.to_excel(tmp_path / "none.xlsx", rank=10_000)
+
+
 def test_one_machine_in_words():
     """Without things to compare, the nearest layout is told where none can."""
     some = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 ms", also="weight_format", **ONE)
@@ -287,8 +315,11 @@ def test_one_machine_in_words():
     assert "nearest" not in str(some)
     lines = str(some).splitlines()
     assert lines[0].endswith(f"{len(some.table)} layouts can, {len(some.rejected)} cannot")
-    assert lines[1].split()[-2:] == ["weight_format", "margin"]
-    assert all(line.split()[-2] == "fp8" for line in lines[2 : 2 + min(10, len(some.table))])
+    assert lines[1].split()[-3:] == ["weight_format", "support", "margin"]
+    assert all(
+        {"fp8", some.table["support"].iloc[0].split()[0]} <= {*line.split()[-4:]}
+        for line in lines[2 : 2 + min(10, len(some.table))]
+    )
     every = rs.deploy(chips=64, **ONE)
     assert str(every).splitlines()[0].endswith("no condition: 135 layouts can, 4 cannot")
     assert "nearest" not in str(every)

@@ -14,6 +14,7 @@ BASE |= {"input_tokens": "8k", "output_tokens": "1k"}
 GRID: dict[str, Any] = {**BASE, "input_tokens": ["4k", "8k"], "concurrency": [16, 64]}
 LINE: dict[str, Any] = {**BASE, "concurrency": [16, 32, 64]}
 DRAWN: dict[str, Any] = {**BASE, "concurrency": stats.uniform(16, 48)}
+SUPPORT = "extrapolated"  # the model was not measured
 CALIBRATION = f"serving ({rs.calibration('serving').date})"
 
 
@@ -62,9 +63,9 @@ def corner(ax: Any) -> list[str]:
 def test_the_corner_of_a_picture_says_it() -> None:
     dated = CALIBRATION.replace(" (", ", ").rstrip(")")
     assert corner(rs.plot(rs.evaluate(OUTPUT, **LINE))) == ["lower bound"]
-    assert corner(rs.plot(rs.evaluate(OUTPUT, **LINE, calibration="serving"))) == [f"estimate ({dated})"]
+    assert corner(rs.plot(rs.evaluate(OUTPUT, **LINE, calibration="serving"))) == [f"estimate ({dated}), {SUPPORT}"]
     both = rs.plot(rs.evaluate(OUTPUT, **LINE, calibration=["floor", "serving"]))
-    assert corner(both) == [f"lower bound | estimate ({dated})"]
+    assert corner(both) == [f"lower bound | estimate ({dated}), {SUPPORT}"]
     assert corner(rs.plot(rs.evaluate("tokens_per_second_per_user", **LINE))) == ["upper bound"]
     assert corner(rs.plot(rs.sample(OUTPUT, 16, seed=1, **DRAWN))) == ["lower bound"]
     assert corner(rs.plot(rs.evaluate("kv_bytes", model="Llama-3.1-8B", batch_size=1, context_length=[1, 2]))) == []

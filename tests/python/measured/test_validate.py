@@ -146,7 +146,7 @@ def test_presets_stand_for_their_names():
     )
     found = rs.validate(presets)
     columns = [column for column in found.rows if column.startswith("predicted")]
-    assert len(columns) == 6
+    assert len(columns) == 8
     pd.testing.assert_frame_equal(found.rows[columns], rs.validate(named).rows[columns])
 
 
@@ -378,7 +378,7 @@ def test_a_number_that_is_not_met_is_seen(monkeypatch):
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
-        ([1], errors.InputTypeError, r"pandas\.DataFrame"),
+        ([1], errors.InputTypeError, "table: row 0: expected a dict, got 1"),
         (table().drop(columns="concurrency"), errors.MissingInput, "'concurrency'"),
         (table(run(concurency=3)), errors.UnknownName, "'concurrency'"),
         (table(run("Qwen3-33B")), errors.UnknownName, "'Qwen3-32B'"),
