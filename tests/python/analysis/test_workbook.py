@@ -191,6 +191,16 @@ def test_definitions_are_formulas_too(path):
     assert equal(Sheet(path).results()["tp8"], expected)
 
 
+def test_each_rounding_follows_its_input(path):
+    """Up and down, of a number between two whole ones."""
+    with rs.definitions():
+        rs.define("up", "1", lambda batch_size: rs.math.ceil(rs.math.count(batch_size) / 7), brief="rounded up")
+        rs.define("down", "1", lambda batch_size: rs.math.floor(rs.math.count(batch_size) / 7), brief="rounded down")
+        rs.to_excel(path, ["up", "down"], batch_size=64)
+    assert Sheet(path).results() == {"up": 10, "down": 9}
+    assert Sheet(path, {"batch_size": 15.0}).results() == {"up": 3, "down": 2}
+
+
 @pytest.mark.parametrize("brief", ["=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", '=HYPERLINK("http://x","y")'])
 def test_texts_are_never_formulas(path, brief):
     """Texts of a caller stay texts, edited or saved as CSV."""
