@@ -18,7 +18,18 @@ _NEEDED = ("click", "jinja2", "numpy", "pandas", "tqdm", "xarray")
 
 
 _OPTIONAL = (
-    *("anywidget", "dask", "distributed", "h5netcdf", "h5py", "ipywidgets", "jupyterlab", "marimo", "matplotlib", "mcp"),
+    *(
+        "anywidget",
+        "dask",
+        "distributed",
+        "h5netcdf",
+        "h5py",
+        "ipywidgets",
+        "jupyterlab",
+        "marimo",
+        "matplotlib",
+        "mcp",
+    ),
     *("narwhals", "pint", "pyarrow", "scipy", "xlsxwriter", "zarr"),
 )
 
