@@ -15,7 +15,7 @@ from roofslate.cli.words import read_inputs
 from roofslate.display.html import columns
 from roofslate.presets.catalog import Catalog, measured_as
 from roofslate.presets.lookup import PRESETS, find_preset
-from roofslate.registry.aliases import RANKS, rank
+from roofslate.presets.synonyms import ranked
 from roofslate.registry.registry import lookup, matching, quantities, unknown_quantity
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _print_catalog(
 
 
 def found_presets(search: str, keywords: Iterable[str]) -> list[Preset]:
-    """The presets that a text means, best first: by name and aliases, then by their note.
+    """List the presets that a text means, best first: by names, note and main numbers.
 
     Parameters
     ----------
@@ -113,17 +113,10 @@ def found_presets(search: str, keywords: Iterable[str]) -> list[Preset]:
     presets = [preset for keyword in keywords for preset in PRESETS[keyword].values()]
     if not search.strip():
         return presets
-    ranked = [(_rank(search, preset), preset) for preset in presets]
-    matches = [preset for level in range(RANKS) for k, preset in ranked if k == level]
+    matches = ranked(search, presets)
     if not matches:
-        raise unknown("preset", search, [name for preset in presets for name in (preset.name, *preset.aliases)])
+        raise unknown("preset", search, [name for preset in presets for name in preset.names])
     return matches
-
-
-def _rank(search: str, preset: Preset) -> int | None:
-    """Rank the match of a text and the best name of a preset, None without one."""
-    ranks = [rank(search, name, preset.note, "") for name in (preset.name, *preset.aliases)]
-    return min((each for each in ranks if each is not None), default=None)
 
 
 def _is_measured(preset: Preset, constants: FittedConstants | None) -> str:
