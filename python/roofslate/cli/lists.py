@@ -84,10 +84,12 @@ def _print_catalog(
     catalog = PRESETS[keyword]
     texts = read_inputs({"calibration": calibration or "serving"}, None)
     constants = getattr(find_preset("calibration", texts["calibration"]), "constants", None)
-    if search is not None and search in catalog:
-        answer = _of_preset(catalog[search], constants)
+    text = (search or "").strip()
+    exact = next((p for p in catalog.values() if text.casefold() in map(str.casefold, p.names)), None)
+    if exact is not None:
+        answer = _of_preset(exact, constants)
     else:
-        answer = _of_presets(keyword, found_presets(search or "", [keyword]), constants)
+        answer = _of_presets(keyword, found_presets(text, [keyword]), constants)
     write(answer, form, output)
 
 

@@ -48,7 +48,7 @@ def hardware_name(word: str) -> str:
     """
     catalog = PRESETS["hardware"]
     if word in catalog:
-        return word
+        return catalog[word].name
     parts = word.casefold().replace("-", " ").replace("_", " ").split()
     if "a100" in parts:
         return "A100-80" if {"80gb", "80"} & {*parts} else "A100-40" if {"40gb", "40"} & {*parts} else word

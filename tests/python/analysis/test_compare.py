@@ -282,7 +282,7 @@ def test_a_preset_of_ones_own_with_the_same_name_is_another_one() -> None:
 def test_the_waterfall_as_text() -> None:
     found = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
     head, *lines = str(found).splitlines()
-    assert head == "cost_per_token: price of the cell over the tokens that it makes"
+    assert head == "cost_per_token: decode cost per generated token"
     assert [line.split()[0] for line in lines] == ["a", *(row.name for row in found.rows), "b"]
     level = found.before
     for line, row in zip(lines[1:-1], found.rows, strict=True):

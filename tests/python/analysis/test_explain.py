@@ -257,7 +257,7 @@ def test_the_derivation_of_a_cost_as_text() -> None:
     first, *_, last, basis, legend = text.split("\n\n")
     assert basis == "Basis: floor"
     assert first.splitlines() == [
-        "cost_per_token: price of the cell over the tokens that it makes  [R1.5]",
+        "cost_per_token: decode cost per generated token  [R1.5]",
         "  = round_time * (replica_price / round_tokens)",
         "  = 677.1 µs * (($144 / h) / 2,400)",
         "  = $0.01128 / Mtok",

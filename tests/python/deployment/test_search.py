@@ -209,7 +209,7 @@ def test_every_row_is_a_scenario(plan):
     for rank in (1, 2, len(plan.table)):
         for name in ("cost_per_output_token", "time_per_output_token", "time_to_first_token"):
             assert rs.value(name, plan.at(rank)) == plan.table.loc[rank, name]
-    with pytest.raises(ValueRangeError, match=r"rank: the table has \d+ rows, got 10000"):
+    with pytest.raises(ValueRangeError, match=r"rank: the table has \d+ rows, got 0$"):
         plan.at(0)
 
 
@@ -303,7 +303,7 @@ def test_a_deployment_becomes_a_workbook(tmp_path):
         assert results[name] == pytest.approx(plan.table[name].iloc[1], rel=1e-9)
     rows = list(workbooks.opened(tmp_path / "plan.xlsx")["Deployments"].iter_rows(values_only=True))
     assert len(rows) == 1 + len(plan.table)
-    with pytest.raises(ValueRangeError, match=r"rank: the table has \d+ rows, got 10000"):
+    with pytest.raises(ValueRangeError, match=r"rank: the table has \d+ rows, got 10000$"):
         plan.to_excel(tmp_path / "none.xlsx", rank=10_000)
 
 

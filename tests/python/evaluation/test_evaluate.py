@@ -188,7 +188,7 @@ def test_a_missing_input_is_named_with_the_chain_that_needs_it(decode):
     with pytest.raises(errors.MissingInput) as caught:
         rs.evaluate("compute_utilization", **decode)
     assert str(caught.value) == (
-        "missing input 'chips' (chips of one replica (serving cell), all stages together, in chip); "
+        "missing input 'chips' (chips of a replica, all pipeline stages, in chip); "
         "needed by chips_per_stage <- stage_flops <- compute_time <- compute_utilization"
     )
 

@@ -113,7 +113,11 @@ def test_infinity_where_the_range_has_it():
             "experts_per_token must not exceed experts, got 9 and 8",
         ),
         ({"batch_size": 1, "overlap": 1}, errors.InputTypeError, "overlap is one of 'board'"),
-        ({"batch_size": 1, "model": "DeepSeek V4"}, errors.UnknownName, "DeepSeek-V3"),
+        (
+            {"batch_size": 1, "model": "DeepSeek V4"},
+            errors.UnknownName,
+            "may be any of 5 model presets: 'DeepSeek-V4",
+        ),
     ],
 )
 def test_mistakes_are_those_of_evaluate(question, kind, message):

@@ -99,5 +99,5 @@ def test_presets_by_label():
     named = pd.Series({"old": "H200", "new": "B200"}).rename_axis("fleet")
     assert rs.evaluate("hbm_drain_time", hardware=named).dims == ("fleet",)
     aliases = pd.Series({"nvidia b200": 1.0})
-    with pytest.raises(AxisError, match="no name"):
+    with pytest.raises(AxisError, match="no value for 'H200'"):
         prices(chip_price=aliases)

@@ -247,7 +247,7 @@ def test_bands_in_results(noisy):
 
     table = pd.DataFrame({"batch_size": [1.0, 64.0], "model": ["Qwen3-32B", "Kimi-K2"]})
     rows = rs.frame(table, ["pass_time", "compute_time"], inputs, hardware="H200", bands=bands)
-    assert list(rows) == ["pass_time", "pass_time_lower", "pass_time_upper", "compute_time"]
+    assert list(rows) == ["pass_time", "pass_time_lower", "pass_time_upper", "pass_time_support", "compute_time"]
     assert rows["pass_time_upper"][1] == pytest.approx(
         float(grid["pass_time_upper"].sel(batch_size=64, model="Kimi-K2"))
     )
@@ -517,7 +517,7 @@ def mistaken(**changes):
         ),
         ({"by": "framework"}, errors.InputTypeError, "by: expected a column for a term, got 'framework'"),
         ({"ignore": ()}, errors.UnknownName, "'framework'"),
-        ({"table": [1]}, errors.InputTypeError, r"pandas\.DataFrame"),
+        ({"table": [1]}, errors.InputTypeError, "row 0: expected a dict, got 1"),
         ({"table": runs(1)}, errors.AxisError, "2 constants"),
         ({"table": runs(40).assign(seconds="fast")}, errors.InputTypeError, "seconds"),
         ({"table": runs(40).assign(model="GPT-9")}, errors.UnknownName, "GPT-9"),

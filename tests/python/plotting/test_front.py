@@ -234,7 +234,7 @@ def use(page: Any) -> None:
     picture.wait_for()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 600
     field = page.get_by_role("textbox", name=re.compile("context length"))
-    code = page.locator('textarea[aria-label="Code of this picture"]')
+    code = page.locator('textarea[aria-label="Code of this plot"]')
     assert field.input_value() == "10k"
 
     def follows(change: Any) -> str:

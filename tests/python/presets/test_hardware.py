@@ -655,7 +655,7 @@ def test_generations_of_other_chips_and_formats() -> None:
     assert table["vendor"].tolist() == ["NVIDIA", "NVIDIA", "others"]
     assert table["peak_flops"].tolist() == [989e12, 50e15, 8e15]  # what lacks fp4 works in bf16
     alone = charts.hardware_generations(hardware="H100", weight_format="bf16")
-    assert alone.child_axes[0].get_xlim() == pytest.approx((2021.4, 2023.4))
+    assert alone.child_axes[0].get_xlim() == pytest.approx((2020.6, 2023.8))
     undated = rs.hardware.define("Undated", peak_flops_bf16="8 PFLOP/s", hbm_bandwidth="40 TB/s", hbm_capacity="1 TB")
     with pytest.raises(errors.PresetError, match="'Undated' has no date: give date= where it is defined"):
         charts.hardware_generations(hardware=["H100", undated], weight_format="bf16")

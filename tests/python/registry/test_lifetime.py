@@ -304,7 +304,7 @@ def test_lifetime_surface_shows_the_optimum() -> None:
     assert best_tokens == pytest.approx(176.6e12, rel=0.4)
     text = " ".join(t.get_text() for t in ax.texts)
     assert "Hoffmann" in text
-    assert "76 % dearer" in text.replace("\n", " ")
+    assert "76% more expensive" in text.replace("\n", " ")
 
 
 def test_no_label_of_the_lifetime_surface_crosses_its_edge() -> None:

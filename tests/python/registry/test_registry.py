@@ -51,7 +51,7 @@ def test_search_reads_names_briefs_and_symbols():
     found = rs.quantities("kv")
     assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(found.index)
     assert 0 < len(found) < len(rs.quantities())
-    assert "kv_bytes_per_token" in rs.quantities("cache of a token").index
+    assert "kv_bytes_per_token" in rs.quantities("kv cache per token").index
     assert "kv_bytes_per_token" in rs.quantities("CACHE").index
     assert len(rs.quantities("no such thing at all")) == 0
 

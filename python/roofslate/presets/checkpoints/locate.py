@@ -148,7 +148,7 @@ def _id_of(folder: Path) -> str:
 
 def looks_like_path(word: str) -> bool:
     """Check if a word can only be meant as a path."""
-    return word.startswith((".", "/", "~")) or word.casefold().endswith(_ENDINGS) or "\\" in word
+    return word.startswith((".", "/", "~")) or word.casefold().endswith(_ENDINGS) or (os.sep == "\\" and os.sep in word)
 
 
 def existing(given: str | os.PathLike[str]) -> Path | None:

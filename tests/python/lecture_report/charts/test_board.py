@@ -85,7 +85,7 @@ def test_the_batches_of_another_machine_end_where_memory_does() -> None:
 def test_the_corner_says_bound_or_estimate() -> None:
     ax = charts.latency_vs_batch(**RACK, context_length="8k", calibration="serving")
     date = rs.calibration("serving").date
-    assert f"estimate (serving, {date})" in under_title(ax)
+    assert f"estimate (serving, {date}), extrapolated" in under_title(ax)
     mixed = charts.latency_vs_batch(bandwidth_efficiency=0.8)
     assert "lower bound | mixed: bandwidth_efficiency" in under_title(mixed)
     assert under_title(charts.roofline()) == ["upper bound"]  # of what a chip computes
