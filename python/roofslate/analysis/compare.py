@@ -220,7 +220,7 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     >>> import roofslate as rs
     >>> now, then = dict(hardware="H100"), dict(hardware="H100", hbm_bandwidth="4.8 TB/s", hbm_capacity="120 GB")
     >>> print(rs.compare(now, then, "hbm_drain_time"))
-    hbm_drain_time: time to read the whole memory once
+    hbm_drain_time: HBM drain time, capacity / bandwidth
       a                                              23.88 ms
       hbm_capacity   80 GB → 120 GB        × 1.5     35.82 ms  ████████████████████████
       hbm_bandwidth  3.35 TB/s → 4.8 TB/s  × 0.6979  25 ms        █████████████████████

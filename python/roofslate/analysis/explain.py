@@ -331,7 +331,7 @@ def explain(
     --------
     >>> import roofslate as rs
     >>> print(rs.explain("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s"))
-    hbm_drain_time: time to read the whole memory once  [R1.12]
+    hbm_drain_time: HBM drain time, capacity / bandwidth  [R1.12]
       = hbm_capacity / hbm_bandwidth
       = 192 GB / (8 TB/s)
       = 24 ms

@@ -25,16 +25,16 @@ GIVEN = {"model": "Llama-3.1-70B", "weight_format": "fp8", "input_tokens": "8k",
 SERVED = {**GIVEN, "hardware": "HGX H100", "concurrency": 64}
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k"}
 DRAIN = {"outputs": ["hbm_drain_time"], "inputs": {"hardware": "H100"}}
-SLOW = {  # half a minute and more
-    "unknown": "batch_size",
-    "condition": "time_per_output_token <= 20 ms",
+SLOW = {  # a quarter of a minute and more
+    "unknown": "replicas",
+    "condition": "time_to_first_token_p99 <= 2 s",
     "inputs": {
         "model": "DeepSeek-V3",
         "hardware": "GB200 NVL72",
         "calibration": "serving",
         "input_tokens": "1k",
         "output_tokens": "1k",
-        "context_length": "1k:64k:900000:log",
+        "arrival_rate": "1:6400:900000:log",
     },
 }
 
