@@ -42,7 +42,7 @@ TASKS = {
         ["C2,", "C20,", "rs.charts.latency_vs_batch()", "rs.charts.cost_vs_context()", "2,400 sequences"],
         ["latency.pdf"],
     ),
-    "calibrate": ("docs/how-to/calibrate-to-your-measurements.md", "Fit constants", ["rs.calibrate("], []),
+    "calibrate": ("docs/how-to/calibrate-to-your-measurements.md", "Fit constants", ["rs.calibrate("], ["results"]),
     "run on dask": (
         "docs/how-to/use-many-machines.md",
         "On this machine's processors, and on a cluster",

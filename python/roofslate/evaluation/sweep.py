@@ -70,7 +70,7 @@ def sweep(
 
     Parameters
     ----------
-    source : path or table
+    source : path, pandas.DataFrame or another kind
         A file whose name ends in ``.csv`` or ``.parquet``, or a table of any kind that `frame` takes. Its columns are
         inputs, as for `frame`.
     outputs : str or list of str

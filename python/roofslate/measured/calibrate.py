@@ -61,7 +61,7 @@ def calibrate(
 
     Parameters
     ----------
-    table : table, of any kind that `frame` takes
+    table : pandas.DataFrame or another kind that `frame` takes
         Columns are inputs, presets, the measured column and those of `hold_out`. A table of measured runs has the
         columns of `validate`, if `measured` is one of them.
     terms : mapping of str to tuple, or sequence of str

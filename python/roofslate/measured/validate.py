@@ -52,7 +52,7 @@ class Validation(Result):
 
     Attributes
     ----------
-    rows : pandas.DataFrame, or the kind of the table
+    rows : pandas.DataFrame or another kind
         The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
         for each measured one, and what it rests on as ``..._support``; the ends are NaN where the calibration has no
         band. Of a table of the caller's also
@@ -244,7 +244,7 @@ def validate(
 
     Parameters
     ----------
-    table : table, optional
+    table : pandas.DataFrame or another kind, optional
         Of any kind that `frame` takes. One row a run: `model`, `hardware`, `weight_format`, `chips`, `concurrency`,
         `input_tokens`, `output_tokens`; where it differs from 1 `tensor_parallel`, `attention_data_parallel`,
         `pipeline_parallel`; `mode`, `framework`; and what was measured: `time_per_output_token_s`,
