@@ -455,8 +455,9 @@ namespace roofslate::quantities
         in<dragonfly_links, T> l)
     {
         const T n = min(all, max(count(G_u) / stride, 1.0));
-        const T A = max(count(group) / stride, 1.0), a = max(count(board) / stride, 1.0);
-        const T on_board = min(n, a), boards = min(max(n / a, 1.0), A / a), groups = max(n / A, 1.0);
+        const T of_group = max(count(group) / stride, 1.0), of_board = max(count(board) / stride, 1.0);
+        const T on_board = min(n, of_board), boards = min(max(n / of_board, 1.0), of_group / of_board);
+        const T groups = max(n / of_group, 1.0);
         const T inside = select(on_board > T(1.0), 1.0 / on_board, T(0.0));
         const T between =
             select(boards > T(1.0), (count(group) / count(board) - 1.0) / (on_board * (boards * l_A)), T(0.0));
