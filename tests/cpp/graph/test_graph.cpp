@@ -176,7 +176,7 @@ namespace
         {
             const std::string text = e.what();
             EXPECT_STREQ(e.kind(), "MissingInput");
-            EXPECT_EQ(text.find("missing input 'batch_size' (sequences"), 0u) << text;
+            EXPECT_EQ(text.find("missing input 'batch_size' (batch size"), 0u) << text;
             EXPECT_NE(text.find("; needed by kv_bytes"), std::string::npos) << text;
         }
         Closure given(circle, g, {{circle.at("batch_size"), {&one, 0, {}}}});
