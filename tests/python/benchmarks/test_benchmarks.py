@@ -55,7 +55,7 @@ def test_every_section_is_measured(trial):
         "Quantiles",
         "Four",
     ]
-    begin += ["Long table", "Cost of a point", "Time against points", "Public calculators"]
+    begin += ["Long table", "Cost of a point", "Time by points", "Public calculators"]
     assert [title.startswith(word) for title, word in zip(titles, begin, strict=True)] == [True] * len(begin)
     assert len(PARTS) == len(titles)
     assert all(section["lines"] or section["growth"] for section in data["sections"])
