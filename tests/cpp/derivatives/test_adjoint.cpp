@@ -169,7 +169,7 @@ namespace
         given("session_kv_bytes") =
             given("hbm_prefix_cache") / (given("arrival_rate") / given("replicas") * given("pause_time"));
         given("turns") = 1 + 1 / given("turns"); // nor where almost every turn has a next one
-        // where all adapters are resident, each is a hit: differences across that edge are no slope
+        // If all adapters are resident, each request is a hit. Differences across that edge are no slope.
         given("resident_adapters") = std::min(given("resident_adapters"), 0.5 * given("lora_adapters"));
         given("pause_cv") = 1 + given("pause_cv"), given("rollout_length_cv") = 1 + given("rollout_length_cv");
         return all;
@@ -284,9 +284,9 @@ namespace
         for (const auto& [q, x] : all)
         {
             const Spec& s = *registry()[q].spec;
-            // Pauses without spread are a step, of which differences know nothing. At no kernel time a formula takes
-            // another branch, and its slope is that of a kink. What a price pays for and what it divides cancel, to
-            // rounding errors of the dual numbers.
+            // Pauses without spread are a step, of which differences know nothing. A kernel time of 0 is a kink,
+            // since the formula takes another branch. An HBM price of 0 cancels but for rounding errors of the dual
+            // numbers.
             const std::string_view name = registry()[q].name;
             if (s.is_choice() || s.low > 0 || s.above_low || name == "pause_cv" || name == "reference_kernel_time"
                 || name == "hbm_price")
