@@ -20,6 +20,7 @@ from roofslate.cli.rows import (
     write_markdown,
     write_table,
 )
+from roofslate.deployment.candidates import MARGIN
 from roofslate.display.markdown import escaped, markdown_table
 from roofslate.evaluation.bands import band_factors, calibrated_of
 from roofslate.presets.calibration import Bands
@@ -56,7 +57,6 @@ __all__ = [
 ]
 
 LEVEL = 0.8  # of a band, if a call does not ask for one
-_MARGIN = "margin"  # as in deployment.result, whose import takes each command 40 ms
 _SAID = ("basis", "calibration", "support")  # attributes of a result that speak of one quantity
 _NOTES = {
     "layout": "layout: {}",
@@ -307,7 +307,7 @@ def of_plan(plan: Deployments, most: int | None = None) -> Answer:
     for name, words in said.items():
         source = re.sub(r"_(lower|upper)$", "", name)
         words |= {key: attrs[key][source] for key in ("basis", "calibration") if source in attrs.get(key, {})}
-        if name == _MARGIN or any(name == c.text for c in plan.conditions) or name in plan.always:
+        if name == MARGIN or any(name == c.text for c in plan.conditions) or name in plan.always:
             words["meaning"] = "room below the limit, as a share of it"
         if source != name and source in table.columns:
             end = name.rpartition("_")[2]

@@ -23,10 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-__all__ = ["ARRIVALS", "CROWD", "LAYOUT", "RECIPE", "Candidates", "octaves", "reachable", "with_recipe"]
+__all__ = [
+    *("ARRIVALS", "CONDITION", "CROWD", "LAYOUT", "MARGIN", "RECIPE", "SUPPORT"),
+    *("Candidates", "octaves", "reachable", "with_recipe"),
+]
 
 
 LAYOUT = "candidate"  # the axis of layouts
+
+
+CONDITION, MARGIN, SUPPORT = "condition", "margin", "support"  # columns of the tables
 
 
 Places = npt.NDArray[np.intp]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
-from roofslate.deployment.candidates import ARRIVALS, LAYOUT, Candidates, octaves, reachable
+from roofslate.deployment.candidates import ARRIVALS, CONDITION, LAYOUT, MARGIN, Candidates, octaves, reachable
 from roofslate.deployment.launch import LaunchCommand, launch_command
-from roofslate.deployment.result import CONDITION, MARGIN, Deployments
+from roofslate.deployment.result import Deployments
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled, changed, read_grid

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from roofslate import units as _units
 from roofslate._base.locks import cached_property
 from roofslate.analysis.workbook import Scenario, write_workbook
-from roofslate.deployment.candidates import LAYOUT, Candidates
+from roofslate.deployment.candidates import CONDITION, LAYOUT, MARGIN, SUPPORT, Candidates
 from roofslate.deployment.launch import LaunchCommand, launch_command
 from roofslate.display import style
 from roofslate.display.html import html_table
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
     from roofslate.registry.conditions import Condition
 
-__all__ = ["CONDITION", "MARGIN", "SUPPORT", "Deployments"]
-
-
-CONDITION, MARGIN, SUPPORT = "condition", "margin", "support"
+__all__ = ["Deployments"]
 
 
 _SHOWN = 10  # rows of a table as a person reads it

@@ -12,9 +12,19 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
-from roofslate.deployment.candidates import ARRIVALS, CROWD, LAYOUT, Candidates, reachable, with_recipe
+from roofslate.deployment.candidates import (
+    ARRIVALS,
+    CONDITION,
+    CROWD,
+    LAYOUT,
+    MARGIN,
+    SUPPORT,
+    Candidates,
+    reachable,
+    with_recipe,
+)
 from roofslate.deployment.pools import PoolDeployments, PrefillChoices, asked_modes
-from roofslate.deployment.result import CONDITION, MARGIN, SUPPORT, Deployments
+from roofslate.deployment.result import Deployments
 from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
