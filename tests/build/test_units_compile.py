@@ -204,11 +204,11 @@ def test_a_quantity_that_its_theme_does_not_list(compile_theme):
 def test_a_base_unit_more(compile_theme, tmp_path):
     header = "roofslate/language/unit.hpp"
     text = (HEADERS / header).read_text(encoding="utf-8")
-    last = "    UNIT(gCO2, measured, 9)\n"
+    last = "    UNIT(gCO2, measured, 11)\n"
     assert last in text
     copy = tmp_path / header
     copy.parent.mkdir(parents=True)
-    line = last.rstrip() + " \\\n    UNIT(liter, measured, 10)\n"
+    line = last.rstrip() + " \\\n    UNIT(liter, measured, 12)\n"
     copy.write_text(text.replace(last, line), encoding="utf-8")
     evaporated = 'struct evaporated { static constexpr Spec spec = Spec("m", "liter", "water", "none"); };'
     names = "some_tokens, some_time, evaporated, rate"

@@ -132,7 +132,8 @@ def _check_name(name: Any) -> None:
         is_unit = name in units.UNIT_NAMES or name in units.PREFIXES_OF_COUNTS
         refuse(name, "this is a unit" if is_unit else "this is a word that calls, results or conditions use")
     for keyword_of_preset, catalog in PRESETS.items():
-        if name in catalog:
+        named = getattr(catalog, "named", catalog.__contains__)  # whole names: "up" is part of many
+        if named(name):
             refuse(name, f"this is a preset for {keyword_of_preset}=")
 
 

@@ -214,6 +214,15 @@ def test_names_that_are_refused(name, kind, message):
     assert str(caught.value).isprintable()
 
 
+def test_a_word_of_a_preset_name_is_free():
+    """A search finds "made up chip" by one word of it; a definition may still take that word."""
+    rs.hardware.define("made up chip", hbm_bandwidth="1 TB/s")
+    assert "up" in rs.hardware
+    with rs.definitions():
+        rs.define("up", "1", "batch_size / batch_size", brief="one")
+        assert rs.value("up", batch_size=3) == 1
+
+
 def test_names_that_calls_use_are_refused():
     """Each keyword of a call that takes inputs by their names."""
     calls = [getattr(rs, name) for name in rs.__all__ if inspect.isfunction(getattr(rs, name))]
