@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roofslate._base.threads import reading_threads
 from roofslate.errors import InputTypeError
 from roofslate.grid.columns import Column
 from roofslate.presets.lookup import PRESETS
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from roofslate.grid.grid import Positions
 
 __all__ = ["Words", "arrow_numbers", "read_array", "takes_words"]
+
+_TEXTS_PER_THREAD = 1 << 17  # below it a thread costs more than it saves
 
 Words = tuple["Positions", list[Any]]  # positions among the distinct values, -1 where there is none; these values
 
@@ -87,7 +92,7 @@ def _words(array: Any, missing: Callable[[str], bool] | None) -> Words:
     if pa.types.is_null(array.type) or pa.types.is_string_view(array.type):
         array = pc.cast(array, pa.string())
     if not pa.types.is_dictionary(array.type):
-        array = array.dictionary_encode()
+        array = _encoded(array)
     if isinstance(array, pa.ChunkedArray):
         array = array.unify_dictionaries().combine_chunks()
         if isinstance(array, pa.ChunkedArray):
@@ -101,3 +106,17 @@ def _words(array: Any, missing: Callable[[str], bool] | None) -> Words:
         for k in absent:
             words[k] = None
     return codes, words
+
+
+def _encoded(array: Any) -> Any:
+    """Encode texts as a dictionary, a part of the rows in each thread of the call."""
+    import pyarrow as pa
+
+    threads = min(reading_threads(), len(array) // _TEXTS_PER_THREAD)
+    if threads < 2:
+        return array.dictionary_encode()
+    bounds = [len(array) * k // threads for k in range(threads + 1)]
+    parts = [array.slice(start, end - start) for start, end in itertools.pairwise(bounds)]
+    with ThreadPoolExecutor(threads) as pool:
+        encoded = list(pool.map(lambda part: part.dictionary_encode(), parts))
+    return pa.chunked_array([chunk for part in encoded for chunk in getattr(part, "chunks", [part])])
