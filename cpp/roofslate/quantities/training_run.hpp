@@ -414,7 +414,6 @@ namespace roofslate::quantities
             in<kv_heads, T> n_kv,
             in<head_size, T> d_h,
             in<kv_latent_size, T> d_c,
-            in<latent_rotary_size, T> d_r,
             in<collective_bytes_per_element, T> w,
             in<repeated_forward, T> again,
             in<tensor_parallel, T> G_t,
@@ -422,7 +421,7 @@ namespace roofslate::quantities
             in<dense_copy_link_bandwidth, T> u_1,
             in<scale_out_bandwidth, T> u_o)
         {
-            const T width = select(d_c > T(0.0), d_c + d_r, 2.0 * n_kv * d_h / min(count(G_t), T(n_kv)));
+            const T width = select(d_c > T(0.0), d_c, 2.0 * n_kv * d_h / min(count(G_t), T(n_kv)));
             // twice a gathering; the parts are neighbors among the copies of dense weights
             const T all_reduce =
                 all_reduce_time<T>(G_c, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o);
