@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 import roofslate as rs
+from roofslate import presets
+from roofslate._base.toml import read_data
+from support import ROOT
 
 FORMATS = rs.number_formats()
+LEFT_OUT = read_data(Path(presets.__file__).parent / "data" / "left_out.toml")["number_formats"]
 
 
 @pytest.mark.parametrize(
@@ -124,3 +130,27 @@ def test_a_format_of_the_caller_replaces_the_mixture_of_a_model() -> None:
     assert table["model_bytes"].tolist() == each
     wide = rs.evaluate("model_bytes", model=["gpt-oss-120b", "Llama-3.1-8B"], weight_format=["bf16", "fp8"])
     assert wide.sel(model="gpt-oss-120b").to_numpy().tolist() == [2 * count, count]
+
+
+PUBLISHED = read_data(ROOT / "tests" / "reference" / "number_formats_2026.toml")["format"]
+WORDS = {
+    "fp8 block 128x128, fp32 scale": "fp8-block",
+    "fp8 block 128x128, e8m0 scale": "fp8-block-e8m0",
+    "int4 g32 symmetric (Kimi K2.5, Gemma 4 QAT)": "int4-g32",
+    "F16": "bf16",
+}
+
+
+@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row["name"])
+def test_every_published_format_is_there_or_its_absence_explained(row: dict[str, Any]) -> None:
+    name = row["name"]
+    if name in LEFT_OUT:
+        return
+    if name.startswith("kv cache "):
+        word = name.removeprefix("kv cache ")
+        size, plain = (rs.value("kv_bytes_per_token", model="Llama-3.1-8B", kv_format=x) for x in (word, "bf16"))
+        assert size / plain == row["bytes"] / 2
+        return
+    known = rs.value("bits_per_weight", weight_format=WORDS.get(name, name)) / 8
+    assert known == pytest.approx(row["bytes"], rel=1e-4)
+    assert FORMATS.verified[WORDS.get(name, name)]
