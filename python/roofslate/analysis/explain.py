@@ -13,6 +13,7 @@ from roofslate._base.messages import shown
 from roofslate.analysis.dependencies import Dependencies
 from roofslate.analysis.origins import origin
 from roofslate.analysis.workbook import Scenario, write_workbook
+from roofslate.display.conditions import reason_of
 from roofslate.display.html import LITERAL, html_table
 from roofslate.display.markdown import escaped, untagged
 from roofslate.display.mathml import mathml
@@ -474,7 +475,7 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
             r" \times ",  # a space between numbers would group digits
         ),
         bindings_of(decisions),
-        (*decided.values(), *(f"since {condition}" for condition in dict.fromkeys(conditions))),
+        (*decided.values(), *filter(None, [reason_of(conditions, decided)])),
     )
 
 
