@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
 from roofslate._base.messages import shown, warn
 from roofslate._base.version import __version__
 from roofslate.analysis.summary_card import bound_of, card_of, cards_of, differing_inputs
-from roofslate.analysis.summary_kinds import CHIP, FITS, TRAINING, Outcome, kind_of, outcomes_of
+from roofslate.analysis.summary_kinds import CHIP, TRAINING, Outcome, kind_of, outcomes_of
+from roofslate.analysis.summary_numbers import Evaluated, evaluated
 from roofslate.analysis.summary_parts import Change, Split, changes_of, fitting_chips, splits_of
-from roofslate.errors import AxisError, DoesNotFit, InputTypeError, MissingInput, RoofslateWarning, UnitError
-from roofslate.evaluation.bands import bands_apply
-from roofslate.evaluation.evaluate import evaluate
+from roofslate.errors import (
+    AxisError,
+    DoesNotFit,
+    InputTypeError,
+    RoofslateError,
+    RoofslateWarning,
+    UnitError,
+)
 from roofslate.evaluation.value import value
 from roofslate.grid.basis import carriers_of, default_estimate
 from roofslate.grid.read import Settled, changed, with_scenario
 from roofslate.presets.fits import check_level
-from roofslate.presets.lookup import PRICED, find_preset
+from roofslate.presets.lookup import PRESETS, PRICED, find_preset
 from roofslate.presets.validity import age_of, day_of, validity_of
-from roofslate.registry.registry import ancestors, current, lookup
+from roofslate.registry.registry import current, lookup
 from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
     from roofslate.presets.preset import Preset
 
@@ -158,7 +164,7 @@ class Summary:
     def _described(self, outcome: Outcome) -> dict[str, Any]:
         """Describe an outcome for `to_dict`."""
         row = self._table.loc[outcome.key]
-        numbers = {name: _plain(float(row[name])) for name in _COLUMNS}
+        numbers = {name: _plain(x) for name, x in self.numbers(outcome).items()}
         has_band = numbers["lower"] is not None
         return {
             "quantity": outcome.quantity,
@@ -177,7 +183,7 @@ class Summary:
         """Used memory and capacity per chip [byte], None if unknown."""
         names = _MEMORY.get(self.kind, ())
         column = self._table["estimate" if self.calibration else "floor"]
-        numbers = [float(column[name]) for name in names]
+        numbers = [float(column.to_dict()[name]) for name in names]
         return (numbers[0], numbers[1]) if numbers and not any(map(math.isnan, numbers)) else None
 
     @property
@@ -187,7 +193,7 @@ class Summary:
 
     def numbers(self, outcome: Outcome) -> dict[str, float]:
         """Return the numbers of an outcome by column, NaN if undefined."""
-        row = self._table.loc[outcome.key]
+        row: dict[str, Any] = self._table.loc[outcome.key].to_dict()
         return {name: float(row[name]) for name in _COLUMNS}
 
     @property
@@ -241,11 +247,13 @@ class Summaries(Sequence[Summary]):
     @property
     def labels(self) -> list[str]:
         """A label for each scenario, from the inputs that differ."""
-        differing = differing_inputs(self.summaries)
-        texts = [", ".join(each.scenario.get(name, f"no {name}") for name in differing) for each in self.summaries]
-        if len(set(texts)) == len(texts) and all(texts):
-            return texts
-        return [f"scenario {k}" for k in range(1, len(texts) + 1)]
+        differing = sorted(differing_inputs(self.summaries), key=lambda name: name not in PRESETS)
+        for count in range(1, len(differing) + 1):
+            names = differing[:count]
+            texts = [", ".join(each.scenario.get(name, f"no {name}") for name in names) for each in self.summaries]
+            if len(set(texts)) == len(texts):
+                return texts
+        return [f"scenario {k}" for k in range(1, len(self) + 1)]
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return the outcomes of all scenarios as a table, in base units.
@@ -368,7 +376,9 @@ def _members(scenarios: Sequence[Any]) -> list[Any] | None:
         raise InputTypeError("summary: expected one or more scenarios, got an empty list")
     for member in members:
         if not isinstance(member, Mapping):
-            raise InputTypeError(f"summary: expected a mapping of inputs by name for each scenario, got {shown(member)}")
+            raise InputTypeError(
+                f"summary: expected a mapping of inputs by name for each scenario, got {shown(member)}"
+            )
     return members
 
 
@@ -393,9 +403,13 @@ def _summarized(scenario: Mapping[str, Any] | None, keywords: dict[str, Any], ba
     floor_inputs = Settled(changed(inputs, {"calibration": ideal}))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        floor = _evaluated(outcomes, kind, floor_inputs if estimated else changed(inputs, {"calibration": ideal}), ideal)
-        result = _evaluated(outcomes, kind, changed(inputs, {"calibration": preset}), preset, bands) if estimated else floor
-    messages = [w for w in caught if issubclass(w.category, RoofslateWarning) and not issubclass(w.category, DoesNotFit)]
+        floor = evaluated(outcomes, kind, floor_inputs if estimated else changed(inputs, {"calibration": ideal}), ideal)
+        result = (
+            evaluated(outcomes, kind, changed(inputs, {"calibration": preset}), preset, bands) if estimated else floor
+        )
+    messages = [
+        w for w in caught if issubclass(w.category, RoofslateWarning) and not issubclass(w.category, DoesNotFit)
+    ]
     for message in messages:
         warn(str(message.message), message.category)
     estimate_inputs = _carrying(inputs, preset if estimated else ideal, outcomes)
@@ -417,7 +431,8 @@ def _summarized(scenario: Mapping[str, Any] | None, keywords: dict[str, Any], ba
         missing=result.missing,
         assumed=_assumed(inputs),
         warnings=(
-            *([f"The estimate is {support}."] if "extrapolated" in support else []),
+            *_queueing(fits, estimate_inputs),
+            *([f"The estimate is {support} is not among the measured runs."] if "extrapolated" in support else []),
             *dict.fromkeys(str(message.message) for message in messages),
             *_without_effect(result.attrs),
             *_stale(inputs, day, limit),
@@ -452,6 +467,18 @@ def _joined(supports: Any) -> str:
     return next(filter(None, map(str, supports)), "")
 
 
+def _queueing(fits: bool | None, inputs: Mapping[str, Any]) -> list[str]:
+    """Warn of requests for which there is no memory."""
+    if not fits or not {"concurrency", "workload"}.intersection(inputs):
+        return []
+    with warnings.catch_warnings(), contextlib.suppress(RoofslateError):
+        warnings.simplefilter("ignore", RoofslateWarning)
+        running, requests = (float(value(name, Settled(inputs))) for name in ("running_sequences", "concurrency"))
+        if running < requests:
+            return [f"Memory holds {running:,.4g} of {requests:,.4g} concurrent requests. The others queue."]
+    return []
+
+
 def _without_effect(attrs: Mapping[str, str]) -> list[str]:
     """Warn of members of the scenario that no outcome depends on."""
     return [f"Without effect: {attrs['unused']}."] if attrs.get("unused") else []
@@ -471,8 +498,8 @@ def _stale(inputs: Mapping[str, Any], day: Any, limit: float) -> list[str]:
             lines.append(f"Stale price: {keyword}={preset.name!r} ended on {end}, before {moment}.")
         elif days * 86400 > limit:
             lines.append(
-                f"Stale price: {keyword}={preset.name!r} was last seen on {seen}, {days} days before {moment}, more than "
-                f"{limit / 86400:g} days."
+                f"Stale price: {keyword}={preset.name!r} was last seen on {seen}, {days} days before {moment}, more "
+                f"than {limit / 86400:g} days."
             )
     return lines
 
@@ -489,106 +516,7 @@ def _assumed(inputs: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{words}: {attributes[name]}" for words, name in lines if name in attributes)
 
 
-# --------------------------------------------------------------------------------------------------------- evaluation
-
-
-@dataclass(frozen=True)
-class _Evaluated:
-    """Numbers of the outcomes by key: value, ends of the band, basis and support."""
-
-    numbers: dict[str, tuple[float, float, float]]
-    basis: dict[str, str]
-    support: dict[str, str]
-    missing: dict[str, str]
-    attrs: dict[str, str]
-    fits: bool | None
-
-
-def _evaluated(
-    outcomes: Sequence[Outcome], kind: str, inputs: Mapping[str, Any], preset: Preset, level: float | None = None
-) -> _Evaluated:
-    """Evaluate the outcomes, those with inputs of their own apart from the others."""
-    result = _Evaluated({}, {}, {}, {}, {}, None)
-    groups: dict[tuple[Any, ...], list[Outcome]] = {}
-    for outcome in outcomes:
-        groups.setdefault(tuple(outcome.inputs.items()), []).append(outcome)
-    for given, group in sorted(groups.items(), key=lambda item: bool(item[0])):  # the scenario's own inputs first
-        names = [outcome.quantity for outcome in group]
-        fits = FITS.get(kind)
-        specific = Settled(changed(inputs, dict(given))) if given else inputs
-        later = [outcome.quantity for outcome in outcomes if outcome.inputs] if not given else []
-        data, lacks = _evaluated_group([*names, *filter(None, [fits])], specific, preset, level, later)
-        for outcome in group:
-            name, key = outcome.quantity, outcome.key
-            ends = (_number(data, f"{name}_{end}") for end in ("lower", "upper"))
-            result.numbers[key] = (_number(data, name), *ends)
-            attrs = data[name].attrs if name in data else {}
-            result.basis[key], result.support[key] = (str(attrs.get(part, "")) for part in ("basis", "support"))
-            if name in lacks:
-                result.missing[key] = lacks[name]
-        if not given or not result.attrs:
-            result.attrs.update(_attrs(data))
-        if fits and fits in data:
-            result = replace(result, fits=bool(data[fits]))
-    return result
-
-
-def _attrs(data: xr.Dataset) -> dict[str, str]:
-    attrs = {str(name): str(x) for name, x in data.attrs.items()}
-    layouts = (str(v.attrs["layout"]) for v in data.values() if "layout" in v.attrs)
-    return {"layout": next(layouts, ""), **attrs}
-
-
-def _evaluated_group(
-    names: Sequence[str], inputs: Mapping[str, Any], preset: Preset, level: float | None, later: Sequence[str]
-) -> tuple[xr.Dataset, dict[str, str]]:
-    """Evaluate quantities as far as there are inputs; return the missing inputs of the others.
-
-    Inputs that only missing quantities, or those of `later`, depend on are not without effect.
-    """
-    plain = {name: x for name, x in inputs.items() if name != "calibration"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RoofslateWarning)  # the evaluation below warns
-        lacks = {name: _lack(name, Settled({**preset.values, **plain})) for name in names}
-    known = [name for name, lack in lacks.items() if not lack]
-    missing = {name: lack for name, lack in lacks.items() if lack}
-    if not known:
-        import xarray as xr
-
-        return xr.Dataset(), missing
-    waiting = frozenset().union(later, *map(ancestors, (*missing, *later)))
-    exempt = {name: x for name, x in plain.items() if name in waiting}
-    carriers = carriers_of(current())
-    constants = {"calibration": preset} if any(name in carriers for name in known) else {}
-    complete = changed(changed(inputs, constants), {**exempt, **constants}, exempt=True)
-    if not constants:
-        complete.pop("calibration", None)
-    fitted: Any = getattr(preset, "constants", None)
-    banded = bands_apply(level, preset) and any(name in fitted.fits for name in known)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DoesNotFit)  # the verdict says so
-        result: Any = evaluate(known, complete, bands=level if banded else None)
-    return result, missing
-
-
-def _lack(name: str, inputs: Mapping[str, Any]) -> str:
-    """Return the missing inputs of an outcome in words, empty if there are none."""
-    try:
-        value(name, inputs)
-    except MissingInput as error:
-        return _need(str(error))
-    except AxisError as error:
-        raise AxisError(str(error).replace("rs.value computes one point", "rs.summary shows one point")) from None
-    return ""
-
-
-def _need(message: str) -> str:
-    """Return the inputs that an error names: ``"concurrency or batch_size"``."""
-    sentence = message.partition("; needed by")[0]
-    return " or ".join(re.findall(r"'(\w+)' \(", sentence)) or sentence
-
-
-def _table(outcomes: Sequence[Outcome], floor: _Evaluated, result: _Evaluated, *, estimated: bool) -> pd.DataFrame:
+def _table(outcomes: Sequence[Outcome], floor: Evaluated, result: Evaluated, *, estimated: bool) -> pd.DataFrame:
     """Put lower bound and estimate into one table."""
     import pandas as pd
 
@@ -607,10 +535,6 @@ def _table(outcomes: Sequence[Outcome], floor: _Evaluated, result: _Evaluated, *
         },
         index=pd.Index(keys, name="quantity"),
     )
-
-
-def _number(data: xr.Dataset, name: str) -> float:
-    return float(data[name]) if name in data else math.nan
 
 
 def _plain(x: float) -> float | str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from roofslate import units
 from roofslate.analysis.summary_kinds import CHIP, TRAINING
-from roofslate.display.card import Bar, Card, Entry, Part, Row
+from roofslate.display.card import Bar, Block, Card, Entry, Part, Row
 from roofslate.display.conditions import listed
 from roofslate.grid.basis import carriers_of
 from roofslate.registry.registry import current
@@ -37,9 +37,11 @@ def number_text(x: float, unit: str) -> str:
     """Format a number for reading, empty if it is undefined."""
     if math.isnan(x):
         return ""
+    if math.isinf(x):
+        return "never" if unit in ("s", "chip*s") else "\N{INFINITY}"
     if unit == "%":
         return f"{x:.1%}"
-    return "never" if math.isinf(x) and unit in ("s", "chip*s") else units.format(x, unit, 3)
+    return f"{units.format(x / 3600, '1', 3)} chip-hours" if unit == "chip*s" else units.format(x, unit, 3)
 
 
 def bound_of(quantity: str, unit: str) -> str:
@@ -73,8 +75,7 @@ def card_of(summary: Summary) -> Card:
         head=(("outcome", heads),),
         verdicts=(_verdict(summary),),
         rows=rows,
-        bars=(("", _bars(summary)),),
-        findings=tuple(pair for pair in _findings(summary) if pair[1]),
+        blocks=(Block("", _bars(summary), _findings(summary)),),
         warnings=summary.warnings,
         notes=(*notes, *summary.assumed, *summary.basis_notes, *summary.missing_notes),
     )
@@ -85,9 +86,8 @@ def cards_of(summaries: Sequence[Summary], labels: Sequence[str]) -> Card:
     first = summaries[0]
     differing = differing_inputs(summaries)
     head = [(name, tuple(each.scenario.get(name, "") for each in summaries)) for name in differing]
-    rows = [Row(_SETUP, "memory", "", tuple(Entry(_verdict(each)[0]) for each in summaries))]
-    setups = [dict([*_setup(each), *_findings(each)]) for each in summaries]
-    rows += [
+    setups = [dict(_setup(each)) for each in summaries]
+    rows = [
         Row(_SETUP, key, "", tuple(Entry(setup.get(key, "")) for setup in setups))
         for key in dict.fromkeys(key for setup in setups for key in setup)
     ]
@@ -102,16 +102,19 @@ def cards_of(summaries: Sequence[Summary], labels: Sequence[str]) -> Card:
         for warning in each.warnings:
             by_warning.setdefault(warning, []).append(label)
     every = len(summaries)
-    notes = [f"{text} ({listed(members)})" * (len(members) < every) or text for text, members in _noted(summaries, labels)]
+    notes = [
+        f"{text} ({listed(members)})" * (len(members) < every) or text for text, members in _noted(summaries, labels)
+    ]
     shared = {name: x for name, x in first.scenario.items() if name not in differing}
     return Card(
         title=_title(first.kind, shared, every),
         inputs=tuple((name, x) for name, x in shared.items() if name not in ("model", "hardware")),
         head=tuple(head) or (("scenario", tuple(labels)),),
         rows=tuple(rows),
-        bars=tuple((label, _bars(each)) for label, each in zip(labels, summaries, strict=True)),
+        blocks=tuple(Block(label, _bars(each), _findings(each)) for label, each in zip(labels, summaries, strict=True)),
         warnings=tuple(
-            warning if len(members) == every else f"{listed(members)}: {warning}" for warning, members in by_warning.items()
+            warning if len(members) == every else f"{listed(members)}: {warning}"
+            for warning, members in by_warning.items()
         ),
         notes=tuple(notes),
     )
@@ -121,7 +124,9 @@ def _noted(summaries: Sequence[Summary], labels: Sequence[str]) -> list[tuple[st
     """Return notes of several scenarios, each with the scenarios it is about."""
     notes: dict[str, list[str]] = {}
     for label, each in zip(labels, summaries, strict=True):
-        estimate = f"estimate: calibration {each.calibration}, {100 * each.level:g}% band" if each.calibration else BOUND_NOTE
+        estimate = (
+            f"estimate: calibration {each.calibration}, {100 * each.level:g}% band" if each.calibration else BOUND_NOTE
+        )
         for note in (estimate, *each.assumed, *each.basis_notes, *each.missing_notes):
             notes.setdefault(note, []).append(label)
     return list(notes.items())
@@ -130,8 +135,8 @@ def _noted(summaries: Sequence[Summary], labels: Sequence[str]) -> list[tuple[st
 def _title(kind: str, scenario: dict[str, str], count: int = 1) -> str:
     names = " on ".join(scenario[name] for name in ("model", "hardware") if name in scenario)
     if count > 1:
-        return f"{count} {kind}s" + (f", {names}" if names else "")
-    return f"{kind.capitalize()}" + (f": {names}" if names else "")
+        kind = f"{count} {kind}s"
+    return f"{kind[0].upper()}{kind[1:]}{' of' * (kind != CHIP)} {names}" if names else f"{kind[0].upper()}{kind[1:]}"
 
 
 def _row(summary: Summary, outcome: Outcome, estimated: bool) -> Row:
@@ -152,7 +157,8 @@ def _best(summary: Summary, outcome: Outcome) -> Entry:
     if not summary.calibration:
         return Entry(_signed(numbers["floor"], outcome.unit, bound_of(outcome.quantity, outcome.unit)))
     ends = [number_text(numbers[end], outcome.unit) for end in ("lower", "upper")]
-    return Entry(number_text(numbers["estimate"], outcome.unit), _range(*ends) if all(ends) else "")
+    finite = numbers["lower"] > 0 and numbers["upper"] < math.inf
+    return Entry(number_text(numbers["estimate"], outcome.unit), _range(*ends) if finite else "")
 
 
 def _range(low: str, high: str) -> str:
@@ -166,7 +172,7 @@ def _range(low: str, high: str) -> str:
 def _signed(x: float, unit: str, side: str) -> str:
     text = number_text(x, unit)
     sign = {"lower": "\N{GREATER-THAN OR EQUAL TO} ", "upper": "\N{LESS-THAN OR EQUAL TO} "}.get(side, "")
-    return text if not text or math.isinf(x) else f"{sign}{text}"
+    return f"{sign}{text}" if 0 < x < math.inf else text
 
 
 def _verdict(summary: Summary) -> tuple[str, str]:
@@ -184,12 +190,28 @@ def _verdict(summary: Summary) -> tuple[str, str]:
     return f"Does not fit: no memory for a sequence, {used} of {capacity} per chip are in use.{way}", "bad"
 
 
+def _short_verdict(summary: Summary) -> str:
+    if summary.fits is None or summary.memory is None:
+        return ""
+    used, capacity = summary.memory
+    gap = units.format(abs(capacity - used), "byte", 3)
+    if summary.fits:
+        return f"fits, {gap} free"
+    return f"does not fit, {gap} too much" if used > capacity else "does not fit, no memory for a sequence"
+
+
 def _setup(summary: Summary) -> list[tuple[str, str]]:
-    pairs = [("layout", summary.layout), ("formats", summary.dequantized), ("support", summary.support)]
+    """Return verdict, layout and support in words."""
+    pairs = [
+        ("memory", _short_verdict(summary)),
+        ("layout", summary.layout),
+        ("formats", summary.dequantized),
+        ("support", summary.support.partition(":")[0]),
+    ]
     return [(key, text) for key, text in pairs if text]
 
 
-def _findings(summary: Summary) -> list[tuple[str, str]]:
+def _findings(summary: Summary) -> tuple[tuple[str, str], ...]:
     """Return the bottleneck and the changes that help most, as sentences."""
     findings = []
     time = next((split for split in summary.splits if split.name == "time"), None)
@@ -203,7 +225,7 @@ def _findings(summary: Summary) -> list[tuple[str, str]]:
             for change in summary.changes
         ]
         findings.append((f"Lower {_SHORT[summary.changes[0].quantity]}", ", ".join(texts)))
-    return findings
+    return tuple(findings)
 
 
 def _bars(summary: Summary) -> tuple[Bar, ...]:
@@ -212,8 +234,9 @@ def _bars(summary: Summary) -> tuple[Bar, ...]:
 
 def _bar(split: Split, kind: str) -> Bar:
     total = number_text(split.total, split.unit)
+    share = "" if len(split.parts) == 1 else " ({:.0%})"
     parts = [
-        Part(name, f"{number_text(x, split.unit)} ({x / split.total:.0%})", x) for name, x in split.parts.items()
+        Part(name, number_text(x, split.unit) + share.format(x / split.total), x) for name, x in split.parts.items()
     ]
     title = _TITLES[split.name] if split.name != "time" else _SHORT[split.quantity]
     if math.isfinite(split.limit):

@@ -142,14 +142,20 @@ def kind_of(inputs: Mapping[str, Any]) -> str:
         loads[kind] += [keyword] if keyword in inputs else []
     kinds = [kind for kind, members in loads.items() if members]
     if len(kinds) > 1:
-        each = [f"{listed(members)} {'is' if len(members) == 1 else 'are'} of a {kind}" for kind, members in loads.items()]
+        each = [
+            f"{listed(members)} {'is' if len(members) == 1 else 'are'} of a {kind}" for kind, members in loads.items()
+        ]
         raise InputTypeError(f"a summary shows one kind of scenario: {', '.join(each)}. Leave out one of the two.")
     if kinds:
         return kinds[0]
     known = {name for outcome in _chip_outcomes(inputs) for name in (outcome.quantity, *ancestors(outcome.quantity))}
     if "model" not in inputs and (names or "hardware" in inputs) and known.issuperset({*names} - {"chips"}):
         return CHIP
-    given = f"{listed(inputs)} {'leaves' if len(inputs) == 1 else 'leave'} the kind of summary open" if inputs else "no input"
+    given = (
+        f"{listed(inputs)} {'leaves' if len(inputs) == 1 else 'leave'} the kind of summary open"
+        if inputs
+        else "no input"
+    )
     raise MissingInput(f"{given}: {_ASK}")
 
 
@@ -162,7 +168,10 @@ def _chip_outcomes(inputs: Mapping[str, Any]) -> Iterable[Outcome]:
     """Yield the outcomes of a chip, with peaks, ridge points and prices of each number format it computes in."""
     hardware = inputs.get("hardware")
     is_one = hardware is None or not isinstance(hardware, (list, tuple))
-    supplied = {*inputs, *(preset_numbers(find_preset("hardware", hardware)) if hardware is not None and is_one else ())}
+    supplied = {
+        *inputs,
+        *(preset_numbers(find_preset("hardware", hardware)) if hardware is not None and is_one else ()),
+    }
     formats: Sequence[str] = [word for word in _FORMATS if f"{_PEAK}_{word}" in supplied]
     if formats and supplied.isdisjoint((_FORMAT, "weight_format")) and _PEAK not in supplied:
         each: list[tuple[str, Mapping[str, Any]]] = [(f", {word.upper()}", {_FORMAT: word}) for word in formats]

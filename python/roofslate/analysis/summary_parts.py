@@ -153,7 +153,9 @@ def splits_of(kind: str, inputs: Mapping[str, Any]) -> tuple[Split, ...]:
     return tuple(split for split in splits if split is not None)
 
 
-def _split(name: str, quantity: str, unit: str, total: float, parts: Mapping[str, float], limit: float = math.inf) -> Split | None:
+def _split(
+    name: str, quantity: str, unit: str, total: float, parts: Mapping[str, float], limit: float = math.inf
+) -> Split | None:
     """Return a split without its empty parts, None if it is incomplete."""
     scale = abs(total) * _ROUNDING
     if not 0 < total < math.inf or not abs(math.fsum(parts.values()) - total) <= scale:
@@ -214,8 +216,8 @@ def _step(known: _Numbers) -> Split | None:
 
 
 def _site_power(known: _Numbers) -> Split | None:
-    total, replica, chips, of_chip, of_system, pue = known.numbers(
-        "site_power", "replica_power", "chips", "chip_power", "system_power", "power_usage_effectiveness"
+    total, replica, chips, of_chip, pue = known.numbers(
+        "site_power", "replica_power", "chips", "chip_power", "power_usage_effectiveness"
     )
     drawn = total / pue  # without cooling and losses
     chip_share = chips * of_chip / replica if not math.isnan(of_chip) else 1.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-__all__ = ["Bar", "Card", "Entry", "Part", "Row", "page"]
+__all__ = ["Bar", "Block", "Card", "Entry", "Part", "Row", "page"]
 
 _WIDTH = 28  # characters of a bar
 _FILLS = "█▓▒░▚▞▖"  # a sign for each part of a bar
@@ -87,6 +87,26 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Bars and sentences of one scenario, each sentence with its heading."""
+
+    heading: str = ""
+    bars: tuple[Bar, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The block as lines of text."""
+        indent = "  " * bool(self.heading)
+        lines = [self.heading] * bool(self.heading)
+        width = max((len(bar.title) for bar in self.bars), default=0)
+        for bar in self.bars:
+            lines.append(f"{indent}{bar.title:<{width}}  {bar}  {bar.total}")
+            lines.append(f"{indent}{'':<{width}}  {', '.join(bar.legend)}")
+        return [*lines, *(f"{indent}{heading}: {sentence}" for heading, sentence in self.findings)]
+
+
+@dataclass(frozen=True)
 class Card:
     """Outcomes of one scenario, or of several side by side.
 
@@ -100,10 +120,8 @@ class Card:
     verdicts : tuple of (str, str)
         Sentence and tone (``"good"``, ``"bad"``, ``""``), one for each scenario.
     rows : tuple of Row
-    bars : tuple of (str, tuple of Bar)
-        Bars of each scenario, after its heading.
-    findings : tuple of (str, str)
-        Sentences with their headings.
+    blocks : tuple of Block
+        One for each scenario.
     warnings, notes : tuple of str
     """
 
@@ -112,8 +130,7 @@ class Card:
     head: tuple[tuple[str, tuple[str, ...]], ...] = ()
     verdicts: tuple[tuple[str, str], ...] = ()
     rows: tuple[Row, ...] = ()
-    bars: tuple[tuple[str, tuple[Bar, ...]], ...] = ()
-    findings: tuple[tuple[str, str], ...] = ()
+    blocks: tuple[Block, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -137,11 +154,7 @@ class Card:
         if self.rows:
             head, rows = self.table()
             lines += columns([head, *rows])
-        for heading, bars in self.bars:
-            lines += [heading] * bool(heading)
-            lines += columns([(bar.title, str(bar), bar.total) for bar in bars])
-            lines += [f"  {bar.title}: {', '.join(bar.legend)}" for bar in bars]
-        lines += [f"{heading}: {sentence}" for heading, sentence in self.findings]
+        lines += [line for block in self.blocks for line in block.lines]
         return "\n".join([*lines, *self.notes])
 
     @property
@@ -157,8 +170,7 @@ class Card:
             *(Markup('<p class="verdict {}">{}</p>').format(tone, text) for text, tone in self.verdicts if text),
             _items("warnings", self.warnings),
             self._table(),
-            *(_figure(heading, bars) for heading, bars in self.bars),
-            *(Markup('<p class="finding"><b>{}</b> {}</p>').format(*pair) for pair in self.findings),
+            *map(_figure, self.blocks),
             _items("notes", self.notes),
         ]
         inside = Markup("").join(parts)
@@ -174,9 +186,7 @@ class Card:
             return Markup("")
         tops = (_cells("th scope=col role=columnheader", label, texts) for label, texts in self.head)
         body = [Markup('<thead role="rowgroup">{}</thead>').format(Markup("").join(tops))]
-        title = Markup(
-            '<tr role="row" class="section"><th scope="rowgroup" role="rowheader" colspan="{}">{}</th></tr>'
-        )
+        title = Markup('<tr role="row" class="section"><th scope="rowgroup" role="rowheader" colspan="{}">{}</th></tr>')
         for section in dict.fromkeys(row.section for row in self.rows):
             lines = [title.format(self.width + 1, section)] if section else []
             lines += [_row(row) for row in self.rows if row.section == section]
@@ -242,12 +252,13 @@ def _row(row: Row) -> Markup:
     return Markup('<tr role="row">{}{}</tr>').format(label, Markup("").join(entries))
 
 
-def _figure(heading: str, bars: Sequence[Bar]) -> Markup:
+def _figure(block: Block) -> Markup:
     from markupsafe import Markup
 
-    title = Markup('<figcaption class="scenario">{}</figcaption>').format(heading) if heading else ""
-    lines = Markup("").join(map(_bar, bars))
-    return Markup('<figure class="bars">{}{}</figure>').format(title, lines) if bars else Markup("")
+    title = Markup('<figcaption class="scenario">{}</figcaption>').format(block.heading) if block.heading else ""
+    bars = Markup("").join(map(_bar, block.bars))
+    findings = Markup("").join(Markup('<p class="finding"><b>{}</b> {}</p>').format(*pair) for pair in block.findings)
+    return Markup('<figure class="bars">{}{}{}</figure>').format(title, bars, findings)
 
 
 def _bar(bar: Bar) -> Markup:

@@ -1,4 +1,4 @@
-"""Conditions of formulas in words: ``layout == 'pool' and experts == 0`` becomes "layout is pool" and "experts is 0"."""
+"""Conditions of formulas in words: "layout is pool" for ``layout == 'pool'``."""
 
 from __future__ import annotations
 
