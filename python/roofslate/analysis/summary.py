@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import datetime
 import math
 import re
 import warnings
@@ -14,24 +12,22 @@ from typing import TYPE_CHECKING, Any
 from roofslate import units
 from roofslate._base.messages import shown, warn
 from roofslate._base.version import __version__
-from roofslate.analysis.summary_card import bound_of, card_of, cards_of, differing_inputs
+from roofslate.analysis.summary_card import bound_of, card_of, cards_of, differing_inputs, verdict_of
 from roofslate.analysis.summary_kinds import CHIP, TRAINING, Outcome, kind_of, outcomes_of
+from roofslate.analysis.summary_notes import assumed, queueing, stale, without_effect
 from roofslate.analysis.summary_numbers import Evaluated, evaluated
 from roofslate.analysis.summary_parts import Change, Split, changes_of, fitting_chips, splits_of
 from roofslate.errors import (
     AxisError,
     DoesNotFit,
     InputTypeError,
-    RoofslateError,
     RoofslateWarning,
     UnitError,
 )
-from roofslate.evaluation.value import value
 from roofslate.grid.basis import carriers_of, default_estimate
 from roofslate.grid.read import Settled, changed, with_scenario
 from roofslate.presets.fits import check_level
-from roofslate.presets.lookup import PRESETS, PRICED, find_preset
-from roofslate.presets.validity import age_of, day_of, validity_of
+from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import current, lookup
 from roofslate.registry.words import DAY
 
@@ -46,7 +42,6 @@ _FLOOR = "floor"
 _NO_INPUTS = {"roofslate_version", "calibration", "unused", "layout", "dequantized"}  # attributes that are no input
 _MEMORY = {"deployment": ("hbm_used", "hbm_capacity"), TRAINING: ("training_memory", "hbm_capacity")}
 _COLUMNS = ("floor", "estimate", "lower", "upper")
-_PRESETS_WITH_PRICES = (*PRICED, "site")
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,13 +182,23 @@ class Summary:
         return (numbers[0], numbers[1]) if numbers and not any(map(math.isnan, numbers)) else None
 
     @property
+    def verdict(self) -> str:
+        """Whether the scenario fits, in words: ``"fits, 48.9 GB free"``; empty if that is unknown."""
+        return verdict_of(self)
+
+    @property
+    def title(self) -> str:
+        """Kind, model and hardware."""
+        return card_of(self).title
+
+    @property
     def shown(self) -> tuple[Outcome, ...]:
         """Outcomes with numbers."""
         return tuple(outcome for outcome in self._outcomes if outcome.key not in self.missing)
 
     def numbers(self, outcome: Outcome) -> dict[str, float]:
         """Return the numbers of an outcome by column, NaN if undefined."""
-        row: dict[str, Any] = self._table.loc[outcome.key].to_dict()
+        row = self._table.loc[outcome.key].to_dict()
         return {name: float(row[name]) for name in _COLUMNS}
 
     @property
@@ -278,6 +283,11 @@ class Summaries(Sequence[Summary]):
         """
         scenarios = {label: each.to_dict() for label, each in zip(self.labels, self.summaries, strict=True)}
         return {"differing_inputs": differing_inputs(self.summaries), "scenarios": scenarios}
+
+    @property
+    def title(self) -> str:
+        """Kind, and the model and hardware of all scenarios."""
+        return cards_of(self.summaries, self.labels).title
 
     @property
     def fits(self) -> bool | None:
@@ -429,13 +439,13 @@ def _summarized(scenario: Mapping[str, Any] | None, keywords: dict[str, Any], ba
         splits=splits_of(kind, estimate_inputs),
         changes=changes_of(kind, estimate_inputs),
         missing=result.missing,
-        assumed=_assumed(inputs),
+        assumed=assumed(inputs),
         warnings=(
-            *_queueing(fits, estimate_inputs),
+            *queueing(fits, estimate_inputs),
             *([f"The estimate is {support} is not among the measured runs."] if "extrapolated" in support else []),
             *dict.fromkeys(str(message.message) for message in messages),
-            *_without_effect(result.attrs),
-            *_stale(inputs, day, limit),
+            *without_effect(result.attrs),
+            *stale(inputs, day, limit),
         ),
         _outcomes=outcomes,
         _table=table,
@@ -465,55 +475,6 @@ def _carrying(inputs: Mapping[str, Any], preset: Preset, outcomes: Sequence[Outc
 def _joined(supports: Any) -> str:
     """Return the support of the first estimate that has one."""
     return next(filter(None, map(str, supports)), "")
-
-
-def _queueing(fits: bool | None, inputs: Mapping[str, Any]) -> list[str]:
-    """Warn of requests for which there is no memory."""
-    if not fits or not {"concurrency", "workload"}.intersection(inputs):
-        return []
-    with warnings.catch_warnings(), contextlib.suppress(RoofslateError):
-        warnings.simplefilter("ignore", RoofslateWarning)
-        running, requests = (float(value(name, Settled(inputs))) for name in ("running_sequences", "concurrency"))
-        if running < requests:
-            return [f"Memory holds {running:,.4g} of {requests:,.4g} concurrent requests. The others queue."]
-    return []
-
-
-def _without_effect(attrs: Mapping[str, str]) -> list[str]:
-    """Warn of members of the scenario that no outcome depends on."""
-    return [f"Without effect: {attrs['unused']}."] if attrs.get("unused") else []
-
-
-def _stale(inputs: Mapping[str, Any], day: Any, limit: float) -> list[str]:
-    """Warn of prices that ended before the day, or were last seen too long before it."""
-    moment = day_of(day) if day is not None else _today()
-    lines = []
-    for keyword in _PRESETS_WITH_PRICES:
-        if keyword not in inputs or isinstance(inputs[keyword], (list, tuple)):
-            continue
-        preset = find_preset(keyword, inputs[keyword])
-        end = validity_of(preset)[1]
-        seen, days = age_of(preset, moment)
-        if end and end < moment[: len(end)]:
-            lines.append(f"Stale price: {keyword}={preset.name!r} ended on {end}, before {moment}.")
-        elif days * 86400 > limit:
-            lines.append(
-                f"Stale price: {keyword}={preset.name!r} was last seen on {seen}, {days} days before {moment}, more "
-                f"than {limit / 86400:g} days."
-            )
-    return lines
-
-
-def _today() -> str:
-    return datetime.date.today().isoformat()
-
-
-def _assumed(inputs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the open points of a model from config.json."""
-    model = inputs.get("model")
-    attributes = find_preset("model", model).attributes if model is not None else {}
-    lines = (("model not fully read", "not_read"), ("model, assumed", "assumed"))
-    return tuple(f"{words}: {attributes[name]}" for words, name in lines if name in attributes)
 
 
 def _table(outcomes: Sequence[Outcome], floor: Evaluated, result: Evaluated, *, estimated: bool) -> pd.DataFrame:

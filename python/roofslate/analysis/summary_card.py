@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roofslate.analysis.summary_kinds import Outcome
     from roofslate.analysis.summary_parts import Split
 
-__all__ = ["BOUND_NOTE", "bound_of", "card_of", "cards_of", "differing_inputs", "number_text"]
+__all__ = ["BOUND_NOTE", "bound_of", "card_of", "cards_of", "differing_inputs", "number_text", "verdict_of"]
 
 BOUND_NOTE = "bound: ideal machine (roofline), \N{GREATER-THAN OR EQUAL TO} at least, \N{LESS-THAN OR EQUAL TO} at most"
 _SETUP = "Setup"
@@ -190,7 +190,8 @@ def _verdict(summary: Summary) -> tuple[str, str]:
     return f"Does not fit: no memory for a sequence, {used} of {capacity} per chip are in use.{way}", "bad"
 
 
-def _short_verdict(summary: Summary) -> str:
+def verdict_of(summary: Summary) -> str:
+    """Return whether the scenario fits in memory, in words, empty if that is unknown."""
     if summary.fits is None or summary.memory is None:
         return ""
     used, capacity = summary.memory
@@ -203,7 +204,7 @@ def _short_verdict(summary: Summary) -> str:
 def _setup(summary: Summary) -> list[tuple[str, str]]:
     """Return verdict, layout and support in words."""
     pairs = [
-        ("memory", _short_verdict(summary)),
+        ("memory", verdict_of(summary)),
         ("layout", summary.layout),
         ("formats", summary.dequantized),
         ("support", summary.support.partition(":")[0]),
