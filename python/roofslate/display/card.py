@@ -201,9 +201,8 @@ def page(title: str, content: str) -> str:
 
     frame = Markup(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" '
-        'content="light dark"><title>{}</title><style>body {{ margin: 0; padding: 1em; box-sizing: border-box; }} '
-        "@media (max-width: 30em) {{ body {{ padding: 0; }} }}</style></head><body><main>{}</main></body></html>\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title></head>'
+        '<body class="roofslate-page"><main><h1>Roofslate summary</h1>{}</main></body></html>\n'
     )
     return frame.format(title, Markup(content))
 
