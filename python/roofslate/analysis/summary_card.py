@@ -62,9 +62,10 @@ def differing_inputs(summaries: Sequence[Summary]) -> list[str]:
 def card_of(summary: Summary) -> Card:
     """Make the card of one scenario: bound, estimate and band in columns."""
     estimated = bool(summary.calibration)
-    heads = ("bound", f"estimate ({100 * summary.level:g}% band)") if estimated else ("bound",)
+    bound = "value" if summary.kind == CHIP else "bound"
+    heads = (bound, f"estimate ({100 * summary.level:g}% band)") if estimated else (bound,)
     rows = tuple(_row(summary, outcome, estimated) for outcome in summary.shown)
-    notes = [BOUND_NOTE] if summary.shown else []
+    notes = [BOUND_NOTE] if summary.shown and summary.kind != CHIP else []
     if estimated:
         support = f", {summary.support}" if summary.support else ""
         notes.append(f"estimate: calibration {summary.calibration}{support}. Without a band, none is known.")
@@ -142,7 +143,7 @@ def _title(kind: str, scenario: dict[str, str], count: int = 1) -> str:
 def _row(summary: Summary, outcome: Outcome, estimated: bool) -> Row:
     """Make the row of an outcome. A number that no constant changes has no bound besides its value."""
     numbers = summary.numbers(outcome)
-    side = bound_of(outcome.quantity, outcome.unit)
+    side = _side(summary, outcome)
     bound = _signed(numbers["floor"], outcome.unit, side)
     if not estimated:
         return Row(outcome.section, outcome.words, outcome.quantity, (Entry(bound),))
@@ -151,11 +152,15 @@ def _row(summary: Summary, outcome: Outcome, estimated: bool) -> Row:
     return Row(outcome.section, outcome.words, outcome.quantity, (Entry(bound), _best(summary, outcome)))
 
 
+def _side(summary: Summary, outcome: Outcome) -> str:
+    return "" if summary.kind == CHIP else bound_of(outcome.quantity, outcome.unit)
+
+
 def _best(summary: Summary, outcome: Outcome) -> Entry:
     """Return the estimate with its band, or else the bound."""
     numbers = summary.numbers(outcome)
     if not summary.calibration:
-        return Entry(_signed(numbers["floor"], outcome.unit, bound_of(outcome.quantity, outcome.unit)))
+        return Entry(_signed(numbers["floor"], outcome.unit, _side(summary, outcome)))
     ends = [number_text(numbers[end], outcome.unit) for end in ("lower", "upper")]
     finite = numbers["lower"] > 0 and numbers["upper"] < math.inf
     return Entry(number_text(numbers["estimate"], outcome.unit), _range(*ends) if finite else "")

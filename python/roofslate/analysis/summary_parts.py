@@ -284,7 +284,7 @@ def _candidates(known: _Numbers) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{name} {narrower}", {name: narrower}
     chips = float(known.get("chips"))
     if chips > 0 and not any(name in supplied for name in _LAYOUT):
-        yield f"{2 * chips:g} chips", {"chips": 2 * chips}
+        yield f"{2 * chips:,.0f} chips", {"chips": 2 * chips}
 
 
 def _supplied(inputs: Mapping[str, Any]) -> Mapping[str, float]:
