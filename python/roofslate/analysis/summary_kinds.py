@@ -145,7 +145,7 @@ def kind_of(inputs: Mapping[str, Any]) -> str:
         each = [
             f"{listed(members)} {'is' if len(members) == 1 else 'are'} of a {kind}" for kind, members in loads.items()
         ]
-        raise InputTypeError(f"a summary shows one kind of scenario: {', '.join(each)}. Leave out one of the two.")
+        raise InputTypeError(f"a summary shows one kind of scenario: {', but '.join(each)}. Leave out one kind.")
     if kinds:
         return kinds[0]
     known = {name for outcome in _chip_outcomes(inputs) for name in (outcome.quantity, *ancestors(outcome.quantity))}

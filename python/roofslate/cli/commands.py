@@ -169,15 +169,14 @@ def summary(**given: Any) -> None:
       deployment     concurrency=  input_tokens=  output_tokens=
       training run   pretraining_tokens=, or global_batch_size=  sequence_length=
       chip           hardware= without a model
-    Outcomes that lack an input are listed. bands=0.9 sets the level of the band, stale_after="90 d" the age from which
+    Two --scenario files or more are shown side by side. Outcomes that lack an input are listed. bands=0.9 sets the level of the band, stale_after="90 d" the age from which
     a price causes a warning. The exit code is 1 if a scenario does not fit in memory.
 
     \b
     Examples
       roofslate summary model=Llama-3.1-70B weight_format=fp8 hardware="HGX H100" chip_price="2 USD/h" \\
           concurrency=64 input_tokens=8k output_tokens=1k
-      roofslate summary hardware=B200 --format html --output b200.html
-      roofslate summary -s today.toml -s tomorrow.toml concurrency=64
+      roofslate summary hardware=B200 chip_price="3 USD/h"
     """  # noqa: D301
     do("summary", given)
 

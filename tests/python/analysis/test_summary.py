@@ -208,13 +208,16 @@ def test_an_unused_input_is_named_and_one_that_missing_outcomes_take_is_not(recw
 
 def test_inputs_choose_the_kind() -> None:
     assert rs.summary(SCENARIO).kind == "deployment"
-    assert rs.summary(model="Llama-3.1-8B", hardware="H100", chips=1, workload="Azure conversation 2023").kind == "deployment"
+    assert (
+        rs.summary(model="Llama-3.1-8B", hardware="H100", chips=1, workload="Azure conversation 2023").kind
+        == "deployment"
+    )
     assert kept(RUN).kind == "training run"
     assert rs.summary(model="Llama-3.1-8B", hardware="H100", pretraining_tokens="1T").kind == "training run"
     assert rs.summary(hardware="HGX H100").kind == "chip"
     assert rs.summary(**OWN).kind == "chip"
     with pytest.raises(
-        InputTypeError, match=r"concurrency is of a deployment.* and sequence_length are of a training run"
+        InputTypeError, match=r"concurrency is of a deployment, but global_batch_size, sequence_length, and pretrain"
     ):
         rs.summary(RUN, concurrency=8)
     for inputs in ({}, {"model": "Llama-3.1-8B", "hardware": "H100"}, {"active_parameters": "8G", "hardware": "H100"}):
