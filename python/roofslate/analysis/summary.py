@@ -6,17 +6,18 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
 from roofslate._base.messages import shown, warn
 from roofslate._base.version import __version__
 from roofslate.analysis.summary_card import bound_of, card_of, cards_of, differing_inputs, verdict_of
+from roofslate.analysis.summary_facts import Facts
 from roofslate.analysis.summary_kinds import CHIP, TRAINING, Outcome, kind_of, outcomes_of
 from roofslate.analysis.summary_notes import assumed, queueing, stale, without_effect
 from roofslate.analysis.summary_numbers import Evaluated, evaluated
-from roofslate.analysis.summary_parts import Change, Split, changes_of, fitting_chips, splits_of
+from roofslate.analysis.summary_parts import changes_of, fitting_chips, splits_of
 from roofslate.errors import (
     AxisError,
     DoesNotFit,
@@ -40,12 +41,10 @@ __all__ = ["Summaries", "Summary", "summary"]
 
 _FLOOR = "floor"
 _NO_INPUTS = {"roofslate_version", "calibration", "unused", "layout", "dequantized"}  # attributes that are no input
-_MEMORY = {"deployment": ("hbm_used", "hbm_capacity"), TRAINING: ("training_memory", "hbm_capacity")}
-_COLUMNS = ("floor", "estimate", "lower", "upper")
 
 
 @dataclass(frozen=True, repr=False)
-class Summary:
+class Summary(Facts):
     """All outcomes of a scenario. `str()` and Jupyter show them as a card.
 
     Attributes
@@ -79,23 +78,6 @@ class Summary:
     warnings : tuple of str
         No fit is in `fits`. These are about extrapolation, inputs without effect, and stale prices.
     """
-
-    kind: str
-    scenario: dict[str, str]
-    calibration: str
-    level: float
-    support: str
-    layout: str
-    dequantized: str
-    fits: bool | None
-    fitting_chips: int | None
-    splits: tuple[Split, ...]
-    changes: tuple[Change, ...]
-    missing: dict[str, str]
-    assumed: tuple[str, ...]
-    warnings: tuple[str, ...]
-    _outcomes: tuple[Outcome, ...] = field(repr=False)
-    _table: pd.DataFrame = field(repr=False, compare=False)
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return the outcomes as a table, in base units.
@@ -174,14 +156,6 @@ class Summary:
         }
 
     @property
-    def memory(self) -> tuple[float, float] | None:
-        """Used memory and capacity per chip [byte], None if unknown."""
-        names = _MEMORY.get(self.kind, ())
-        column = self._table["estimate" if self.calibration else "floor"]
-        numbers = [float(column.to_dict()[name]) for name in names]
-        return (numbers[0], numbers[1]) if numbers and not any(map(math.isnan, numbers)) else None
-
-    @property
     def verdict(self) -> str:
         """Whether the scenario fits, in words: ``"fits, 48.9 GB free"``; empty if that is unknown."""
         return verdict_of(self)
@@ -190,33 +164,6 @@ class Summary:
     def title(self) -> str:
         """Kind, model and hardware."""
         return card_of(self).title
-
-    @property
-    def shown(self) -> tuple[Outcome, ...]:
-        """Outcomes with numbers."""
-        return tuple(outcome for outcome in self._outcomes if outcome.key not in self.missing)
-
-    def numbers(self, outcome: Outcome) -> dict[str, float]:
-        """Return the numbers of an outcome by column, NaN if undefined."""
-        row = self._table.loc[outcome.key].to_dict()
-        return {name: float(row[name]) for name in _COLUMNS}
-
-    @property
-    def missing_notes(self) -> list[str]:
-        """Missing inputs, each with the outcomes that need it."""
-        by_input: dict[str, list[str]] = {}
-        for name, need in self.missing.items():
-            by_input.setdefault(need, []).append(name)
-        return [f"missing {need}: {', '.join(names)}" for need, names in by_input.items()]
-
-    @property
-    def basis_notes(self) -> list[str]:
-        """Outcomes on another basis: constants are given, or the calibration does not cover them."""
-        by_basis: dict[str, list[str]] = {}
-        for name, basis in self._table["basis"].items():
-            if basis not in ("", _FLOOR, "estimate"):
-                by_basis.setdefault(basis, []).append(str(name))
-        return [f"{basis}: {', '.join(names)}" for basis, names in by_basis.items()]
 
     @property
     def cells(self) -> tuple[list[str], list[list[str]]]:

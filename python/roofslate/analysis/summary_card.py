@@ -16,7 +16,7 @@ from roofslate.registry.registry import current
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roofslate.analysis.summary import Summary
+    from roofslate.analysis.summary_facts import Facts
     from roofslate.analysis.summary_kinds import Outcome
     from roofslate.analysis.summary_parts import Split
 
@@ -53,13 +53,13 @@ def bound_of(quantity: str, unit: str) -> str:
     return "lower" if unit in ("s", "chip*s", "J", "J/token") or unit.startswith("USD") else ""
 
 
-def differing_inputs(summaries: Sequence[Summary]) -> list[str]:
+def differing_inputs(summaries: Sequence[Facts]) -> list[str]:
     """Return the names of inputs that differ between scenarios."""
     names = dict.fromkeys(name for summary in summaries for name in summary.scenario)
     return [name for name in names if len({summary.scenario.get(name) for summary in summaries}) > 1]
 
 
-def card_of(summary: Summary) -> Card:
+def card_of(summary: Facts) -> Card:
     """Make the card of one scenario: bound, estimate and band in columns."""
     estimated = bool(summary.calibration)
     bound = "value" if summary.kind == CHIP else "bound"
@@ -82,7 +82,7 @@ def card_of(summary: Summary) -> Card:
     )
 
 
-def cards_of(summaries: Sequence[Summary], labels: Sequence[str]) -> Card:
+def cards_of(summaries: Sequence[Facts], labels: Sequence[str]) -> Card:
     """Make the card of several scenarios: a column for each."""
     first = summaries[0]
     differing = differing_inputs(summaries)
@@ -121,7 +121,7 @@ def cards_of(summaries: Sequence[Summary], labels: Sequence[str]) -> Card:
     )
 
 
-def _noted(summaries: Sequence[Summary], labels: Sequence[str]) -> list[tuple[str, list[str]]]:
+def _noted(summaries: Sequence[Facts], labels: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Return notes of several scenarios, each with the scenarios it is about."""
     notes: dict[str, list[str]] = {}
     for label, each in zip(labels, summaries, strict=True):
@@ -140,7 +140,7 @@ def _title(kind: str, scenario: dict[str, str], count: int = 1) -> str:
     return f"{kind[0].upper()}{kind[1:]}{' of' * (kind != CHIP)} {names}" if names else f"{kind[0].upper()}{kind[1:]}"
 
 
-def _row(summary: Summary, outcome: Outcome, estimated: bool) -> Row:
+def _row(summary: Facts, outcome: Outcome, estimated: bool) -> Row:
     """Make the row of an outcome. A number that no constant changes has no bound besides its value."""
     numbers = summary.numbers(outcome)
     side = _side(summary, outcome)
@@ -152,11 +152,11 @@ def _row(summary: Summary, outcome: Outcome, estimated: bool) -> Row:
     return Row(outcome.section, outcome.words, outcome.quantity, (Entry(bound), _best(summary, outcome)))
 
 
-def _side(summary: Summary, outcome: Outcome) -> str:
+def _side(summary: Facts, outcome: Outcome) -> str:
     return "" if summary.kind == CHIP else bound_of(outcome.quantity, outcome.unit)
 
 
-def _best(summary: Summary, outcome: Outcome) -> Entry:
+def _best(summary: Facts, outcome: Outcome) -> Entry:
     """Return the estimate with its band, or else the bound."""
     numbers = summary.numbers(outcome)
     if not summary.calibration:
@@ -180,7 +180,7 @@ def _signed(x: float, unit: str, side: str) -> str:
     return f"{sign}{text}" if 0 < x < math.inf else text
 
 
-def _verdict(summary: Summary) -> tuple[str, str]:
+def _verdict(summary: Facts) -> tuple[str, str]:
     """Return whether the scenario fits in memory, in a sentence, and its tone."""
     memory = summary.memory
     if summary.fits is None or memory is None:
@@ -195,7 +195,7 @@ def _verdict(summary: Summary) -> tuple[str, str]:
     return f"Does not fit: no memory for a sequence, {used} of {capacity} per chip are in use.{way}", "bad"
 
 
-def verdict_of(summary: Summary) -> str:
+def verdict_of(summary: Facts) -> str:
     """Return whether the scenario fits in memory, in words, empty if that is unknown."""
     if summary.fits is None or summary.memory is None:
         return ""
@@ -206,7 +206,7 @@ def verdict_of(summary: Summary) -> str:
     return f"does not fit, {gap} too much" if used > capacity else "does not fit, no memory for a sequence"
 
 
-def _setup(summary: Summary) -> list[tuple[str, str]]:
+def _setup(summary: Facts) -> list[tuple[str, str]]:
     """Return verdict, layout and support in words."""
     pairs = [
         ("memory", verdict_of(summary)),
@@ -217,7 +217,7 @@ def _setup(summary: Summary) -> list[tuple[str, str]]:
     return [(key, text) for key, text in pairs if text]
 
 
-def _findings(summary: Summary) -> tuple[tuple[str, str], ...]:
+def _findings(summary: Facts) -> tuple[tuple[str, str], ...]:
     """Return the bottleneck and the changes that help most, as sentences."""
     findings = []
     time = next((split for split in summary.splits if split.name == "time"), None)
@@ -234,7 +234,7 @@ def _findings(summary: Summary) -> tuple[tuple[str, str], ...]:
     return tuple(findings)
 
 
-def _bars(summary: Summary) -> tuple[Bar, ...]:
+def _bars(summary: Facts) -> tuple[Bar, ...]:
     return tuple(_bar(split, summary.kind) for split in summary.splits)
 
 
