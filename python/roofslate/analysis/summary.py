@@ -1,4 +1,4 @@
-"""`rs.summary`: all outcomes of a deployment, a training run or a chip, lower bound and estimate side by side."""
+"""`rs.summary`: all outcomes of a deployment, a training run or a chip."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Summary(Facts):
         return self._table.copy()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as a dict that JSON can hold, in base units.
+        """Return the summary as a dict for JSON, in base units.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class Summary(Facts):
 
     @property
     def verdict(self) -> str:
-        """Whether the scenario fits, in words: ``"fits, 48.9 GB free"``; empty if that is unknown."""
+        """The fit in words, such as ``"fits, 48.9 GB free"``, empty if unknown."""
         return verdict_of(self)
 
     @property
@@ -181,7 +181,7 @@ class Summary(Facts):
 
 @dataclass(frozen=True, repr=False)
 class Summaries(Sequence[Summary]):
-    """Summaries of several scenarios, side by side: a column for each, headed by the inputs that differ.
+    """Summaries of several scenarios, side by side under the inputs that differ.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class Summaries(Sequence[Summary]):
         return pd.concat(tables, keys=self.labels, names=["scenario", "quantity"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summaries as a dict that JSON can hold.
+        """Return the summaries as a dict for JSON.
 
         Returns
         -------
@@ -238,7 +238,7 @@ class Summaries(Sequence[Summary]):
 
     @property
     def fits(self) -> bool | None:
-        """Whether every scenario fits in memory."""
+        """True if every scenario fits in memory, None if one is unknown."""
         known = [each.fits for each in self.summaries]
         return False if False in known else None if None in known else True
 
@@ -257,7 +257,9 @@ class Summaries(Sequence[Summary]):
 
 
 def summary(*scenarios: Any, bands: float = 0.8, stale_after: Any = "365 d", **inputs: Any) -> Any:
-    """Summarize a deployment, a training run or a chip: memory, latency, throughput, cost and power.
+    """Summarize a deployment, a training run or a chip.
+
+    The summary has memory, latency, throughput, cost, power, the bottleneck, and the changes that help most.
 
     The inputs choose the kind. A load of serving (``concurrency``, ``input_tokens``, ...) makes a deployment, a load of
     training (``pretraining_tokens``, ``global_batch_size``, ...) a training run. Without a model and a load, inputs of

@@ -45,7 +45,7 @@ def number_text(x: float, unit: str) -> str:
 
 
 def bound_of(quantity: str, unit: str) -> str:
-    """Return ``"lower"`` or ``"upper"`` for the side on which an ideal machine bounds a quantity, empty for neither."""
+    """Return ``"lower"`` or ``"upper"`` for the bound of an ideal machine, empty for none."""
     if quantity not in carriers_of(current()):
         return ""
     if unit.endswith("/s") and not unit.startswith("USD"):
@@ -141,7 +141,10 @@ def _title(kind: str, scenario: dict[str, str], count: int = 1) -> str:
 
 
 def _row(summary: Facts, outcome: Outcome, estimated: bool) -> Row:
-    """Make the row of an outcome. A number that no constant changes has no bound besides its value."""
+    """Make the row of an outcome.
+
+    A number that no constant changes has no bound besides its value.
+    """
     numbers = summary.numbers(outcome)
     side = _side(summary, outcome)
     bound = _signed(numbers["floor"], outcome.unit, side)
@@ -181,7 +184,7 @@ def _signed(x: float, unit: str, side: str) -> str:
 
 
 def _verdict(summary: Facts) -> tuple[str, str]:
-    """Return whether the scenario fits in memory, in a sentence, and its tone."""
+    """Return the fit as a sentence, and its tone."""
     memory = summary.memory
     if summary.fits is None or memory is None:
         return "", ""
@@ -189,14 +192,14 @@ def _verdict(summary: Facts) -> tuple[str, str]:
     gap = units.format(abs(memory[1] - memory[0]), "byte", 3)
     if summary.fits:
         return f"Fits: {used} of {capacity} per chip, {gap} free.", "good"
-    way = f" It fits on {summary.fitting_chips} chips." if summary.fitting_chips else ""
+    remedy = f" It fits on {summary.fitting_chips} chips." if summary.fitting_chips else ""
     if memory[0] > memory[1]:
-        return f"Does not fit: {used} of {capacity} per chip, {gap} too much.{way}", "bad"
-    return f"Does not fit: no memory for a sequence, {used} of {capacity} per chip are in use.{way}", "bad"
+        return f"Does not fit: {used} of {capacity} per chip, {gap} too much.{remedy}", "bad"
+    return f"Does not fit: no memory for a sequence, {used} of {capacity} per chip are in use.{remedy}", "bad"
 
 
 def verdict_of(summary: Facts) -> str:
-    """Return whether the scenario fits in memory, in words, empty if that is unknown."""
+    """Return the fit in words, empty if unknown."""
     if summary.fits is None or summary.memory is None:
         return ""
     used, capacity = summary.memory

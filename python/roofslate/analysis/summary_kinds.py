@@ -24,7 +24,7 @@ FITS = {DEPLOYMENT: "memory_fits", TRAINING: "training_memory_fits"}
 
 
 class Outcome(NamedTuple):
-    """A row of a summary: a quantity, and the inputs it is computed with beyond those of the scenario."""
+    """A row of a summary: a quantity, and inputs besides the scenario."""
 
     section: str
     quantity: str
@@ -92,7 +92,7 @@ _FORMATS = ("bf16", "fp8", "int8", "fp4")
 _PEAK, _FORMAT, _PEAKS = "peak_flops", "compute_format", "Compute"
 _OPTIONAL = {"scale_up_bandwidth", "scale_out_bandwidth", "scale_up_domain"}  # left out if a chip lacks them
 
-# Inputs that only one kind of summary has.
+# Inputs of only one kind of summary.
 _LOADS = {
     DEPLOYMENT: (
         *("concurrency", "batch_size", "pass_tokens", "context_length", "input_tokens", "output_tokens"),
@@ -165,7 +165,7 @@ def outcomes_of(kind: str, inputs: Mapping[str, Any]) -> tuple[Outcome, ...]:
 
 
 def _chip_outcomes(inputs: Mapping[str, Any]) -> Iterable[Outcome]:
-    """Yield the outcomes of a chip, with peaks, ridge points and prices of each number format it computes in."""
+    """Yield the outcomes of a chip, some of them for each number format."""
     hardware = inputs.get("hardware")
     is_one = hardware is None or not isinstance(hardware, (list, tuple))
     supplied = {

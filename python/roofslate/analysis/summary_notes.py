@@ -1,4 +1,4 @@
-"""Warnings and notes of a summary: queueing requests, inputs without effect, stale prices, assumed values."""
+"""Warnings of a summary: queues, inputs without effect, stale prices, assumptions."""
 
 from __future__ import annotations
 

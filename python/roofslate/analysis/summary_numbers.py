@@ -1,4 +1,4 @@
-"""Numbers of a summary: all outcomes that the inputs allow, and the inputs that the others lack."""
+"""Numbers of a summary, and missing inputs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Evaluated:
 def evaluated(
     outcomes: Sequence[Outcome], kind: str, inputs: Mapping[str, Any], preset: Preset, level: float | None = None
 ) -> Evaluated:
-    """Evaluate the outcomes, those with inputs of their own apart from the others."""
+    """Evaluate the outcomes, once for each set of further inputs."""
     result = Evaluated({}, {}, {}, {}, {}, None)
     groups: dict[tuple[Any, ...], list[Outcome]] = {}
     for outcome in outcomes:
@@ -77,9 +77,9 @@ def _attrs(data: xr.Dataset) -> dict[str, str]:
 def _evaluated_group(
     names: Sequence[str], inputs: Mapping[str, Any], preset: Preset, level: float | None, later: Sequence[str]
 ) -> tuple[xr.Dataset, dict[str, str]]:
-    """Evaluate quantities as far as there are inputs; return the missing inputs of the others.
+    """Evaluate the quantities whose inputs are complete, and return the missing inputs.
 
-    Inputs that only missing quantities, or those of `later`, depend on are not without effect.
+    Inputs of missing quantities, or of `later` ones, count as used.
     """
     plain = {name: x for name, x in inputs.items() if name != "calibration"}
     with warnings.catch_warnings():

@@ -182,17 +182,17 @@ def _training_memory(known: _Numbers) -> Split | None:
 
 
 def _pass_and_prompts(known: _Numbers) -> Split | None:
-    """Split a time per output token, or else a pass: roofline, overhead, prompts of other requests."""
-    roofline, overhead, whole = known.numbers("roofline_time", "pass_overhead", "pass_time")
+    """Split a time per output token, or without one a pass."""
+    roofline, overhead, of_pass = known.numbers("roofline_time", "pass_overhead", "pass_time")
     reason = _BOTTLENECKS.get(known.get("bottleneck"), "roofline")
-    terms = {reason: roofline / whole, "kernels and links": overhead / whole}
+    terms = {reason: roofline / of_pass, "kernels and links": overhead / of_pass}
     total, steps, emitted, prompts, factor = known.numbers(
         *("time_per_output_token", "round_time", "emitted_length", "prefill_interference"),
         "time_per_output_token_factor",
     )
     if math.isnan(total):
-        parts = {part: share * whole for part, share in terms.items()}
-        return _split("time", "pass_time", "s", whole, parts)
+        parts = {part: share * of_pass for part, share in terms.items()}
+        return _split("time", "pass_time", "s", of_pass, parts)
     decode = steps / emitted * factor
     parts = {part: share * decode for part, share in terms.items()}
     return _split("time", "time_per_output_token", "s", total, {**parts, "prompts of other requests": prompts * factor})

@@ -1,4 +1,4 @@
-"""Cards: a title, a verdict, a table of outcomes, bars, and notes, as text or HTML without scripts."""
+"""Cards of outcomes, as text or as HTML without scripts."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class Card:
 
 
 def page(title: str, content: str) -> str:
-    """Wrap HTML into a page of its own."""
+    """Wrap HTML into a page."""
     from markupsafe import Markup
 
     frame = Markup(

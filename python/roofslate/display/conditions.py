@@ -33,7 +33,7 @@ def reason_of(conditions: Iterable[str], decided: Container[str] = ()) -> str:
     Parameters
     ----------
     conditions : iterable of str
-        Conditions that hold, as the engine writes them.
+        True conditions, in the notation of the engine.
     decided : container of str
         Choices that are stated elsewhere. Their clauses are left out.
 
@@ -63,7 +63,7 @@ def clauses_of(condition: str, decided: Container[str] = ()) -> list[str]:
     Returns
     -------
     list of str
-        All of them hold.
+        Their conjunction is the condition.
 
     Examples
     --------
@@ -85,25 +85,25 @@ class _Reader:
         self._decided = decided
 
     def conjuncts(self, node: ast.expr, *, negated: bool) -> list[str]:
-        """Return clauses that all hold."""
+        """Return clauses whose conjunction is the node."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self.conjuncts(node.operand, negated=not negated)
         if not isinstance(node, ast.BoolOp):
             return self._comparison(node, negated)
         if isinstance(node.op, ast.And) is not negated:
             return [clause for part in node.values for clause in self.conjuncts(part, negated=negated)]
-        # A decided choice in an alternative says why the alternative holds, so it stays.
-        whole = _Reader(self._source, ())
-        alternatives = (listed(whole.conjuncts(part, negated=negated)) for part in node.values)
+        # A decided choice in an alternative is its reason, so it stays.
+        complete = _Reader(self._source, ())
+        alternatives = (listed(complete.conjuncts(part, negated=negated)) for part in node.values)
         return [" or ".join(alternatives)]
 
     def _comparison(self, node: ast.expr, negated: bool) -> list[str]:
         if not isinstance(node, ast.Compare) or len(node.ops) > 1:
             return [f"not {self._text(node)}" if negated else self._text(node)]
-        left, right = self._text(node.left), self._text(node.comparators[0])
-        if left in self._decided and isinstance(node.comparators[0], ast.Constant):
+        name, bound = self._text(node.left), self._text(node.comparators[0])
+        if name in self._decided and isinstance(node.comparators[0], ast.Constant):
             return []
-        return [f"{left} {_WORDS[type(node.ops[0])][negated]} {right}"]
+        return [f"{name} {_WORDS[type(node.ops[0])][negated]} {bound}"]
 
     def _text(self, node: ast.expr) -> str:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -1,4 +1,4 @@
-"""Summaries: the numbers of value, kinds, missing inputs, warnings, and scenarios side by side."""
+"""Summaries: numbers of `value`, kinds, missing inputs, warnings, comparisons."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ OWN = {"peak_flops": "1 PFLOP/s", "hbm_bandwidth": "4 TB/s", "hbm_capacity": "96
 
 def scenarios() -> dict[str, dict[str, Any]]:
     """Return 50 scenarios of all kinds, among them some that do not fit."""
-    found: dict[str, dict[str, Any]] = {}
+    each: dict[str, dict[str, Any]] = {}
     models = ("Llama-3.1-8B", "Llama-3.1-70B", "DeepSeek-V3", "gpt-oss-120b", "Qwen3-32B")
     for model, hardware, chips in itertools.product(models, ("H100", "B200", "MI300X"), (1, 8)):
         concurrency = {1: 4, 8: 300}[chips]
-        found[f"{model}, {chips} {hardware}"] = {
+        each[f"{model}, {chips} {hardware}"] = {
             "model": model, "hardware": hardware, "chips": chips, "concurrency": concurrency, "input_tokens": 4000,
             "output_tokens": 700, "chip_price": "2.5 USD/h",
         }  # fmt: skip
     served = {**SCENARIO, "concurrency": 16}
     batch = {name: x for name, x in SCENARIO.items() if name not in ("concurrency", "input_tokens", "output_tokens")}
-    found |= {
+    each |= {
         "no price": {name: x for name, x in served.items() if name != "chip_price"},
         "given batch": {**batch, "batch_size": 32, "context_length": "16k"},
         "given batch too large": {**batch, "batch_size": 4096, "context_length": "16k"},
@@ -61,11 +61,11 @@ def scenarios() -> dict[str, dict[str, Any]]:
         "two pools": {**served, "serving_mode": "disaggregated"},
     }
     for model, chips in (("Llama-3.1-8B", 256), ("Llama-3.1-70B", 2048), ("Llama-3.1-405B", 16_384)):
-        found[f"train {model}"] = {
+        each[f"train {model}"] = {
             "model": model, "hardware": "H100", "chips": chips, "global_batch_size": 1024, "sequence_length": 8192,
             "prices": "H100 rental, low", "activation_policy": "block", "pretraining_tokens": "15T",
         }  # fmt: skip
-    found |= {
+    each |= {
         "train with a layout": RUN,
         "train at a utilization": {
             "model": "Llama-3.1-70B", "hardware": "H100", "chips": 4096, "training_utilization": 0.4,
@@ -73,12 +73,12 @@ def scenarios() -> dict[str, dict[str, Any]]:
         },
         "train without tokens": {name: x for name, x in RUN.items() if name != "pretraining_tokens"},
     }  # fmt: skip
-    found |= {name: {"hardware": name} for name in ("H100", "MI300X", "TPU v5e")}
-    found |= {
+    each |= {name: {"hardware": name} for name in ("H100", "MI300X", "TPU v5e")}
+    each |= {
         "chip at a price": {"hardware": "B200", "chip_price": "3 USD/h"},
-        "chip of its own": {**OWN, "chip_price": "1 USD/h"},
+        "custom chip": {**OWN, "chip_price": "1 USD/h"},
     }
-    return found
+    return each
 
 
 def kept(scenario: dict[str, Any]) -> rs.Summary:
@@ -128,9 +128,9 @@ def test_every_number_is_that_of_value(name: str) -> None:
         assert change.relative == after / before - 1
     document = json.loads(json.dumps(summary.to_dict(), allow_nan=False))
     for key, row in document["outcomes"].items():
-        for place, column in (("bound", "floor"), ("estimate", "estimate")):
+        for member, column in (("bound", "floor"), ("estimate", "estimate")):
             x = table.loc[key, column]
-            assert row[place] == (None if math.isnan(x) else "inf" if math.isinf(x) else x)
+            assert row[member] == (None if math.isnan(x) else "inf" if math.isinf(x) else x)
     for text in (str(summary), summary._repr_html_()):
         assert all(outcome.words in text for outcome in summary.shown)
 
@@ -280,8 +280,8 @@ def test_a_calibration_of_ones_own_and_the_floor_by_itself() -> None:
     assert floor.calibration == ""
     assert "estimate" not in str(floor)
     assert floor.to_dataframe()["estimate"].isna().all()
-    own = rs.summary(SCENARIO, calibration=rs.calibration("serving"))
-    assert own.to_dataframe()["estimate"].tolist() == rs.summary(SCENARIO).to_dataframe()["estimate"].tolist()
+    custom = rs.summary(SCENARIO, calibration=rs.calibration("serving"))
+    assert custom.to_dataframe()["estimate"].tolist() == rs.summary(SCENARIO).to_dataframe()["estimate"].tolist()
     mixed = rs.summary(SCENARIO, bandwidth_efficiency=0.8)
     assert "mixed: bandwidth_efficiency: " in str(mixed)
 

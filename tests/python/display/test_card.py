@@ -17,7 +17,7 @@ ROWS = (
 CARD = Card(
     title="Deployment of <b>", inputs=(("chips", "8"), ("chip_price", "$2 / h")),
     head=(("outcome", ("bound", "estimate (80% band)")),), verdicts=(("Fits.", "good"),), rows=ROWS,
-    blocks=(Block("", (BAR,), (("Bottleneck", "weights & caches"),)), Block("second", (FULL,))),
+    blocks=(Block("", (BAR,), (("Bottleneck", "weights & links"),)), Block("second", (FULL,))),
     warnings=("Stale price: $3 and $4.",), notes=("layout: TP 8 (rule)",),
 )  # fmt: skip
 
@@ -36,14 +36,14 @@ def test_text_has_every_part():
     assert lines[1:3] == ["Fits.", "warning: Stale price: $3 and $4."]
     assert lines[3].split() == ["outcome", "quantity", "bound", "estimate", "(80%", "band)"]
     assert "35 ms (28 to 45 ms)" in lines[4]
-    assert "Bottleneck: weights & caches" in lines
+    assert "Bottleneck: weights & links" in lines
     assert lines[-1] == "layout: TP 8 (rule)"
 
 
 def test_html_is_escaped_and_has_no_script():
     html = CARD.html
     assert "Deployment of &lt;b&gt;" in html
-    assert "weights &amp; caches" in html
+    assert "weights &amp; links" in html
     assert not re.search(r"<script|javascript:|https?://| on\w+=", html)
     assert "mathjax_ignore" in html
     assert 'aria-label="memory per chip, 30 GB of 80 GB: weights 10 GB, KV cache 20 GB, free 50 GB"' in html
@@ -57,7 +57,7 @@ SCENARIO |= {"output_tokens": "1k", "chip_price": "2 USD/h", "chips": 8, "power_
 
 
 def cards():
-    """Return pages of cards: one and four scenarios, one that does not fit, a training run, a chip."""
+    """Return summaries of all kinds, one of four scenarios, and one that does not fit."""
     import roofslate as rs
 
     run = {"model": "Llama-3.1-405B", "hardware": "H100", "chips": 16_384, "global_batch_size": 2048}

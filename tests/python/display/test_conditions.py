@@ -56,10 +56,10 @@ def truth(clause, values):
     """Evaluate a clause in words, alternatives included."""
     alternatives = []
     for alternative in clause.split(" or "):
-        left, words, right = re.fullmatch(rf"(.+?) ({'|'.join(OPERATORS)}) (.+)", alternative).groups()
-        right = repr(right) if right in values["words"] else right
+        name, words, bound = re.fullmatch(rf"(.+?) ({'|'.join(OPERATORS)}) (.+)", alternative).groups()
+        bound = repr(bound) if bound in values["words"] else bound
         with np.errstate(all="ignore"):
-            sides = [eval(side.replace("^", "**"), {**FUNCTIONS, **values}) for side in (left, right)]
+            sides = [eval(side.replace("^", "**"), {**FUNCTIONS, **values}) for side in (name, bound)]
         undefined = any(side != side for side in sides)  # a comparison with NaN is false, and so is its opposite
         alternatives.append(undefined or OPERATORS[words](*sides))
     return any(alternatives)
