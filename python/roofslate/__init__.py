@@ -19,7 +19,7 @@ _HOMES = {
     "analysis.sample": ("sample",),
     "analysis.sobol": ("VarianceShares", "sobol"),
     "analysis.solve": ("solve",),
-    "analysis.summary": ("Summary", "summary"),
+    "analysis.summary": ("Summaries", "Summary", "summary"),
     "analysis.workbook": ("to_excel",),
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),

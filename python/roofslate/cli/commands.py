@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from roofslate.cli.formats import FORMATS
+from roofslate.cli.formats import CARD_FORMS, FORMATS
 from roofslate.cli.program import (
     calibration_option,
     completed,
@@ -141,23 +141,42 @@ def explain(**given: Any) -> None:
     do("explain", given)
 
 
-@main.command(short_help="All outcomes of a deployment or a training run.")
+@main.command(short_help="All outcomes of a deployment, a training run or a chip.")
 @click.argument("words", nargs=-1, shell_complete=completed("words", "summary"), metavar="[NAME=VALUE]...")
-@scenario_option
+@click.option(
+    "--scenario",
+    "-s",
+    "scenarios",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="TOML file of inputs, name = value. Repeat it to compare scenarios. The command line takes precedence.",
+)
 @calibration_option
-@form_option
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(CARD_FORMS),
+    help="Format of the result. The default follows the file name, or is a table. html is a page of its own.",
+)
 @output_option
 def summary(**given: Any) -> None:
-    """Show memory, latency, throughput and cost of one scenario: lower bound and estimate.
+    """Show memory, latency, throughput, cost and power of a scenario: lower bound and estimate.
 
     \b
-    Inputs are written as for `roofslate evaluate`, without lists and ranges. Outcomes that lack an input are listed.
-    bands=0.9 gives the level of the band. The exit code is 1 if the model does not fit into memory.
+    Inputs are written as for `roofslate evaluate`, without lists and ranges. They choose the kind of summary:
+      deployment     concurrency=  input_tokens=  output_tokens=
+      training run   pretraining_tokens=, or global_batch_size=  sequence_length=
+      chip           hardware= without a model
+    Two --scenario files or more are shown side by side. Outcomes that lack an input are listed. bands=0.9 sets the level of the band, stale_after="90 d" the age from which
+    a price causes a warning. The exit code is 1 if a scenario does not fit in memory.
 
     \b
-    Example
+    Examples
       roofslate summary model=Llama-3.1-70B weight_format=fp8 hardware="HGX H100" chip_price="2 USD/h" \\
           concurrency=64 input_tokens=8k output_tokens=1k
+      roofslate summary hardware=B200 chip_price="3 USD/h"
     """  # noqa: D301
     do("summary", given)
 

@@ -9,12 +9,13 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FORMATS", "FORMS", "format_of"]
+__all__ = ["CARD_FORMS", "FORMATS", "FORMS", "format_of"]
 
 
 FORMS = ("table", "json", "csv", "markdown")
 FORMATS = (*FORMS, "parquet")
-_SUFFIXES = {"csv": "csv", "json": "json", "md": "markdown", "parquet": "parquet", "txt": "table"}
+CARD_FORMS = (*FORMS, "html")
+_SUFFIXES = {"csv": "csv", "html": "html", "json": "json", "md": "markdown", "parquet": "parquet", "txt": "table"}
 
 
 def format_of(output: Path | None) -> str:

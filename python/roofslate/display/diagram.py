@@ -1,4 +1,4 @@
-"""Parts of diagrams: boxes, arrows, what is left out of a long row, and letters that fit."""
+"""Parts of diagrams: boxes, arrows, gaps in long rows, and text that fits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def whole(name: str, value: float) -> int:
     Raises
     ------
     ValueRangeError
-        If it is not a whole number.
+        If it is no whole number.
     """
     if not math.isfinite(value) or value != int(value):
         raise ValueRangeError(f"{name}: a drawing has a whole number of them, got {value:g}")
@@ -30,16 +30,16 @@ def whole(name: str, value: float) -> int:
 
 
 def left_out(count: int, most: int, shown: int | None = None, tail: int | None = None) -> list[int | None]:
-    """Numbers from 0 to be drawn, and None for those that are left out before the last.
+    """Return the indices to draw, with None for a gap before the last.
 
     Parameters
     ----------
     count : int
-        Of all.
+        All boxes.
     most : int
-        That are drawn in full.
+        Boxes drawn without a gap.
     shown, tail : int, optional
-        How many are drawn of more than that, and how many of these are the last ones.
+        Boxes drawn with a gap, and boxes behind the gap.
     """
     if count <= most:
         return list(range(count))
@@ -49,7 +49,7 @@ def left_out(count: int, most: int, shown: int | None = None, tail: int | None =
 
 
 def letters(ax: Axes, size: float, figure: tuple[float, float]) -> float:
-    """Points of letters, fewer in axes that are smaller than those of a figure of this size in inches."""
+    """Return a font size in points, smaller in axes below this figure size in inches."""
     across, up = (side / ax.figure.dpi for side in style.pixels(ax))
     return max(3.5, size * min(1.0, 1.1 * across / figure[0], 1.1 * up / figure[1]))
 
@@ -62,7 +62,7 @@ def box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], gid: s
 
 
 def round_box(ax: Axes, middle: tuple[float, float], size: tuple[float, float], gid: str, **look: Any) -> None:
-    """Draw a rectangle with round corners about its middle."""
+    """Draw a rectangle with round corners around a center."""
     from matplotlib.patches import FancyBboxPatch
 
     corner = (middle[0] - size[0] / 2, middle[1] - size[1] / 2)
@@ -78,14 +78,14 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], gid: s
     ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, gid=gid, **look))
 
 
-def inside(ax: Axes, place: Sequence[float], text: str, size: float, **look: Any) -> None:
-    """Write into a box (x, y, width, height): smaller where it is narrow, not at all where nobody could read it."""
-    x, y, width, height = place
+def inside(ax: Axes, frame: Sequence[float], text: str, size: float, **look: Any) -> None:
+    """Write into a box (x, y, width, height), smaller or not at all if it is narrow."""
+    x, y, width, height = frame
     across, up = (side * 72 / ax.figure.dpi for side in style.pixels(ax))
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    (first, last), (low, high) = ax.get_xlim(), ax.get_ylim()
     lines = text.split("\n")
-    room = (width / (right - left) * across - 2) / (0.65 * max(map(len, lines)))
-    room = min(room, height / (high - low) * up / (1.3 * len(lines)))
-    if room >= 4:
-        look = {"ha": "center", "va": "center", "fontsize": min(size, room), **look}
+    points = (width / (last - first) * across - 2) / (0.65 * max(map(len, lines)))
+    points = min(points, height / (high - low) * up / (1.3 * len(lines)))
+    if points >= 4:
+        look = {"ha": "center", "va": "center", "fontsize": min(size, points), **look}
         ax.text(x + width / 2, y + height / 2, text, **look)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roofslate.presets.preset import Preset
 
-__all__ = ["FINDINGS", "day_of", "days_outside", "findings_of", "series_of", "validity_of"]
+__all__ = ["FINDINGS", "age_of", "day_of", "days_outside", "findings_of", "series_of", "validity_of"]
 
 FINDINGS = ("preset", "quantity", "finding", "value", "reason")  # columns
 _PRICES = ("prices", "api_prices")  # kinds
@@ -38,6 +38,13 @@ def series_of(preset: Preset) -> str:
 def validity_of(preset: Preset) -> tuple[str, str]:
     """First and last date of a price; without a first, the date of its source; empty where no end is known."""
     return str(preset.attributes.get("valid_from", preset.date)), str(preset.attributes.get("valid_until", ""))
+
+
+def age_of(preset: Preset, day: str) -> tuple[str, int]:
+    """Return the date a price was last seen in a source, and its age on a day, 0 for a date that is not earlier."""
+    seen = max(preset.date, str(preset.attributes.get("last_seen", "")))
+    date = seen + "0000-12-28"[len(seen) :]
+    return seen, _days_between(date, day) if seen and date < day else 0
 
 
 def days_outside(preset: Preset, day: str) -> int:
@@ -77,11 +84,10 @@ def _stale(presets: Sequence[Preset], day: str) -> Iterator[tuple[Preset, str, s
         holding = [preset for preset in entries if not days_outside(preset, day)]
         newest = max(holding or entries, key=validity_of)
         start, end = validity_of(newest)
-        seen = max(newest.date, str(newest.attributes.get("last_seen", "")))
-        date = seen + "0000-12-28"[len(seen) :]
+        seen, days = age_of(newest, day)
         if not holding and start <= day:
             yield newest, next(iter(newest.facts)), "stale", f"ended on {end}, and no entry follows"
-        elif holding and seen and date < day and _days_between(date, day) > _LONGEST:
+        elif holding and days > _LONGEST:
             yield newest, next(iter(newest.facts)), "stale", f"its source is of {seen}"
 
 

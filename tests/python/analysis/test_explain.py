@@ -264,7 +264,7 @@ def test_the_derivation_of_a_cost_as_text() -> None:
     ]
     assert "memory_time binds, compute_time is 2.47 times smaller; overlap = 'board'" in text
     assert re.search(r"^  drafting_factor +1 +computed from defaults$", last, re.MULTILINE)
-    assert re.search(r"^  admission +'all' +implied by what is given$", last, re.MULTILINE)
+    assert re.search(r"^  admission +'all' +implied by other inputs$", last, re.MULTILINE)
     assert re.search(r"^  batch_size +2,400 +given$", last, re.MULTILINE)
     assert re.search(r"^  overlap +'board' +default \[R1.1\]$", last, re.MULTILINE)
     bandwidth = r"^  hbm_bandwidth +8 TB/s +hardware BW72 \(lecture\): .+2026-05-03 \(checked in source\)$"

@@ -177,7 +177,9 @@ def test_summary(ask):
         for name in ("floor", "estimate", "lower", "upper"):
             x = table.loc[row["quantity"], name]
             assert row[name] == (None if np.isnan(x) else x)
-    assert "memory: fits" in result["notes"]
+    assert "memory: fits, 48.9 GB free" in result["notes"]
+    assert result["kind"] == "deployment"
+    assert result["splits"]["memory"]["parts"].keys() == {"weights", "KV cache"}
 
 
 def test_warnings_are_notes(ask):
