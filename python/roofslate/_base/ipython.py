@@ -19,7 +19,7 @@ IDENTIFIER = "roofslate"  # for `%config Completer.disable_matchers = ["roofslat
 def add_matcher(
     shell: InteractiveShell, matches: Callable[[CompletionContext, InteractiveShell], SimpleMatcherResult]
 ) -> None:
-    """Add completions to a shell, once; not to an IPython without such matchers (before 8.6)."""
+    """Add completions to a shell, once. IPython before 8.6 has no such matchers."""
     with contextlib.suppress(ImportError, AttributeError):
         from IPython.core.completer import context_matcher
 

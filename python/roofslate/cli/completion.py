@@ -70,7 +70,10 @@ def calibrations(begun: str) -> list[str]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Complete names of quantities, inputs, presets and choices in calls, as `import roofslate` does in IPython."""
+    """Complete names in calls: quantities, inputs, presets and choices.
+
+    `import roofslate` in IPython does the same.
+    """
     add_matcher(shell, ipython_matches)
 
 
