@@ -1,4 +1,4 @@
-"""Draw the picture of the first page, estimate against measured runs: ``python python/tools/first_picture.py``."""
+"""Draw the picture of the first page: ``python python/tools/first_picture.py``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def measured_runs() -> pd.DataFrame:
 
 
 def draw(path: Path = PICTURE) -> None:
-    """Write the lower bound, the estimate with its 80% interval and the measured runs, by concurrency."""
+    """Write bound, estimate, 80% interval and measured runs, by concurrency."""
     runs = measured_runs()
     fits = float(rs.value("memory_limited_sequences", STACK, calibration="serving"))
     steps = rs.geomspace(4, fits, 60)

@@ -249,12 +249,12 @@ def shell(request):
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell()
-    own = sys.modules["IPython"].get_ipython
+    get_ipython = sys.modules["IPython"].get_ipython
     sys.modules["IPython"].get_ipython = lambda: shell
     try:
         rs._complete_in_ipython()
     finally:
-        sys.modules["IPython"].get_ipython = own
+        sys.modules["IPython"].get_ipython = get_ipython
     if request.param.startswith("%"):
         shell.run_line_magic("load_ext", "roofslate")
     shell.user_ns["rs"] = rs
