@@ -6,6 +6,7 @@
 `storage`, `speculators`, `workloads`, `engines`, `sites` are catalogs of sourced numbers.
 """
 
+import sys as _sys
 from importlib import import_module as _import_module
 
 from roofslate._base.version import __version__ as __version__
@@ -112,3 +113,16 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+def _complete_in_ipython() -> None:
+    """Complete names in an IPython that imports the package, Jupyter included."""
+    ipython = _sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    if shell is not None:
+        from roofslate._base.ipython import add_matcher
+
+        add_matcher(shell, lambda *given: _import_module("roofslate.cli.completion").ipython_matches(*given))
+
+
+_complete_in_ipython()

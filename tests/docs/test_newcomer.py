@@ -17,7 +17,7 @@ from support.slices import first_alone
 CHIP = "docs/how-to/add-a-chip-or-a-model.md"
 # task: page, section, what the section must have for it, files that it leaves
 TASKS = {
-    "first evaluation": ("docs/tutorial.md", "One number", ['rs.value("hbm_drain_time"', "rs.explain("], []),
+    "first evaluation": ("docs/tutorial.md", "Explain the difference", ["rs.explain(", 'calibration="serving"'], []),
     "own scenario": ("docs/tutorial.md", "Your own scenario", ["mine = dict("], []),
     "add a chip": (CHIP, "For a session", ["rs.hardware.define("], []),
     "add a model from config.json": (CHIP, "A model from its config.json", ["Model.from_config(config"], []),
@@ -111,15 +111,18 @@ def test_the_pages_say_how_to_install():
     """The block for the shell is a target of the Makefile, which needs nothing before it."""
     _, told = read_until((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), "Install")
     (block,) = re.findall(r"^```sh\n(.*?)^```", told, flags=re.MULTILINE | re.DOTALL)
-    assert block.split() == ["make", "lecture"]
+    assert block.split() == ["make", "notebook"]
     # As from a user's shell, also where a make runs the tests: that one would have this one tell its folders.
     environment = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(
-        ["make", "-n", "lecture"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        ["make", "-n", "notebook"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    setup, compute = done.stdout.splitlines()
+    setup, opened = done.stdout.splitlines()
     assert setup.startswith(".ci/setup ")
-    assert compute.endswith("roofslate lecture --out build/lecture")
+    assert "jupyter" in setup.split()  # which it opens
+    program, notebook = opened.split()[-1].partition("notebooks/")[1:]
+    assert "jupyter lab" in opened
+    assert (ROOT / program / notebook).is_file()
 
 
 if "ROOFSLATE_TEST_INSTALL" in os.environ:  # needs a network and minutes

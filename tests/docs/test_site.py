@@ -13,7 +13,7 @@ from support import ROOT
 
 pytestmark = pytest.mark.slow
 
-SIZES = {"desktop": (1366, 900), "phone": (390, 844)}
+SIZES = {"desktop": (1366, 900), "phone": (360, 740)}
 
 
 @pytest.fixture(scope="module")

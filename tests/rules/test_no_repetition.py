@@ -398,9 +398,9 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 # What quantities are combined to on purpose, where no quantity says it.
-_PRICES = "06_long_context_and_prices.ipynb"
-_TRAINING = "05_training_rl_and_inference_compute.ipynb"
-_QUESTIONS = "07_ciphers_reversible_networks_and_open_questions.ipynb"
+_PRICES = "lecture_6_long_context_and_prices.ipynb"
+_TRAINING = "lecture_5_training_rl_and_inference_compute.ipynb"
+_QUESTIONS = "lecture_7_ciphers_reversible_networks_and_open_questions.ipynb"
 _OWN = "a question of the notebook's own, derived before the reader's eyes"
 _LINE = "a step as a straight line, given in the place of a model"
 ALLOWED = {

@@ -13,11 +13,30 @@ from roofslate.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "is_text", "shown", "unknown", "warn"]
+__all__ = ["did_you_mean", "is_text", "pip_install", "shown", "unknown", "warn"]
 
 
 _LONGEST = 100  # characters of what was given that a message repeats
 _PACKAGE = str(Path(__file__).parents[1])
+
+
+def pip_install(extra: str, package: str = _PACKAGE) -> str:
+    """Command that installs an extra of the package, in a clone from its folder.
+
+    Parameters
+    ----------
+    extra : str
+        Such as ``"jupyter"``.
+    package : str
+        Folder of the package.
+
+    Returns
+    -------
+    str
+        Such as ``pip install 'roofslate[jupyter]'``.
+    """
+    is_cloned = (Path(package).parents[1] / "pyproject.toml").is_file()
+    return f"pip install '{'.' if is_cloned else 'roofslate'}[{extra}]'"
 
 
 def warn(message: str, category: type[Warning]) -> None:

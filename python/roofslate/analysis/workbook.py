@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate import _core
 from roofslate._base.files import whole_file
-from roofslate._base.messages import shown
+from roofslate._base.messages import pip_install, shown
 from roofslate._base.version import __version__
 from roofslate.analysis.excel_formulas import Cell, cell_name, choice_word, constant, frozen, same, translated
 from roofslate.analysis.origins import IMPLIED, origin
@@ -317,7 +317,7 @@ def _library() -> Any:
     try:
         import xlsxwriter
     except ModuleNotFoundError as error:
-        message = "a workbook needs XlsxWriter, which is not installed: pip install 'roofslate[excel]'"
+        message = f"a workbook needs XlsxWriter, which is not installed: {pip_install('excel')}"
         raise ModuleNotFoundError(message, name=error.name) from None
     return xlsxwriter
 

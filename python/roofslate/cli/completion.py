@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from roofslate._base.ipython import add_matcher
 from roofslate.cli.keywords import KEYWORDS
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
@@ -19,6 +20,7 @@ __all__ = [
     "begun_words",
     "calibrations",
     "hardware",
+    "ipython_matches",
     "load_ipython_extension",
     "models",
     "names",
@@ -68,19 +70,23 @@ def calibrations(begun: str) -> list[str]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Complete names of quantities, inputs, presets and choices in calls: ``%load_ext roofslate``."""
-    from IPython.core.completer import SimpleCompletion, context_matcher
+    """Complete names in calls: quantities, inputs, presets and choices.
 
-    @context_matcher(identifier="roofslate")  # type: ignore[untyped-decorator]
-    def match(context: CompletionContext) -> SimpleMatcherResult:
-        lines = context.full_text.split("\n")[: context.cursor_line + 1]
-        before = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
-        found, begun = begun_words(before, shell.user_ns)
-        kept = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
-        offered = [SimpleCompletion(word[len(kept) :]) for word in found if word.startswith(kept)]
-        return {"completions": offered, "suppress": bool(offered) and not found[0].endswith("=")}  # no files in a text
+    `import roofslate` in IPython does the same.
+    """
+    add_matcher(shell, ipython_matches)
 
-    shell.Completer.custom_matchers.append(match)
+
+def ipython_matches(context: CompletionContext, shell: InteractiveShell) -> SimpleMatcherResult:
+    """Completions at the cursor of IPython."""
+    from IPython.core.completer import SimpleCompletion
+
+    lines = context.full_text.split("\n")[: context.cursor_line + 1]
+    before = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
+    candidates, begun = begun_words(before, shell.user_ns)
+    typed = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
+    offered = [SimpleCompletion(word[len(typed) :]) for word in candidates if word.startswith(typed)]
+    return {"completions": offered, "suppress": bool(offered) and not candidates[0].endswith("=")}  # no files in a text
 
 
 def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:

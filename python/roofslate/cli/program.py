@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from roofslate._base.interrupts import INTERRUPTED, raise_on_interrupt, was_interrupted
-from roofslate._base.messages import unknown
+from roofslate._base.messages import pip_install, unknown
 from roofslate._base.version import __version__
 from roofslate.cli.formats import FORMS
 from roofslate.errors import RoofslateError
@@ -140,7 +140,7 @@ def _explain(error: Exception) -> None:
         case ModuleNotFoundError():
             extra = _EXTRAS.get(str(error.name).split(".")[0])
             if extra:
-                _fail(f"this needs {error.name}, which is not installed: pip install 'roofslate[{extra}]'")
+                _fail(f"this needs {error.name}, which is not installed: {pip_install(extra)}")
         case OSError():
             _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
         case MemoryError():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.files import whole_file
-from roofslate._base.messages import shown
+from roofslate._base.messages import pip_install, shown
 from roofslate._base.progress import Progress
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName
@@ -125,7 +125,7 @@ def sweep(
         import pandas as pd  # noqa: F401  # or pyarrow would, in the middle of the work, where Ctrl-C breaks an import
         import pyarrow  # noqa: F401
     except ModuleNotFoundError as error:
-        message = "rs.sweep needs pyarrow, which is not installed: pip install 'roofslate[io]'"
+        message = f"rs.sweep needs pyarrow, which is not installed: {pip_install('io')}"
         raise ModuleNotFoundError(message, name=error.name) from None
     converted = conversions(wanted, units)
     count = thread_count(threads)

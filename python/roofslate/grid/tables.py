@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from roofslate._base.messages import shown
+from roofslate._base.messages import pip_install, shown
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.arrow_columns import read_array
 from roofslate.grid.columns import Column, Names, check_column, column_of, priced_by_day, read_columns
@@ -392,6 +392,6 @@ def _libraries() -> tuple[Any, Any]:
         import narwhals.stable.v2 as nw
         import pyarrow as pa
     except ModuleNotFoundError as error:
-        message = f"this table needs {error.name}, which is not installed: pip install 'roofslate[io]'"
+        message = f"this table needs {error.name}, which is not installed: {pip_install('io')}"
         raise ModuleNotFoundError(message, name=error.name) from None
     return nw, pa

@@ -12,11 +12,13 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import roofslate as rs
 from click.testing import CliRunner
+from roofslate._base.messages import pip_install
 from roofslate.cli import lists, main, program
 from support.processes import INTERRUPTIBLE
 
@@ -439,7 +441,7 @@ def test_compare_takes_two_scenario_files(tmp_path):
         (MemoryError(), "there is not enough memory for this; take fewer points"),
         (
             ModuleNotFoundError(name="scipy.stats"),
-            "this needs scipy.stats, which is not installed: pip install 'roofslate[analysis]'",
+            f"this needs scipy.stats, which is not installed: {pip_install('analysis')}",
         ),
         (PermissionError(13, "Permission denied", "runs.csv"), "runs.csv: Permission denied"),
     ],
@@ -517,10 +519,14 @@ def test_lecture_passes_its_options_on(monkeypatch, tmp_path):
 
     def lecture(*given, **options):
         calls.append((given, options))
-        return "there/index.html"
+        return Path("there/index.html")
 
     monkeypatch.setattr("roofslate.cli.lecture.lecture", lecture)
-    assert output("lecture", "--out", str(tmp_path)) == "there/index.html\n"
+    address = (Path.cwd() / "there/index.html").as_uri()
+    assert re.fullmatch(
+        rf"Report written to there/index\.html in \d+ s; open it in a browser: {re.escape(address)}\n",
+        output("lecture", "--out", str(tmp_path)),
+    )
     output("lecture", "--out", str(tmp_path), "--chapter", "1")
     assert calls == [((tmp_path,), {"chapter": None}), ((tmp_path,), {"chapter": 1})]
 

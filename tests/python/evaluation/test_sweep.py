@@ -11,6 +11,7 @@ import pytest
 import roofslate as rs
 from click.testing import CliRunner
 from roofslate import errors
+from roofslate._base.messages import pip_install
 from roofslate.cli import main
 from roofslate.evaluation import table_files
 from roofslate.grid.read import Settled
@@ -415,7 +416,7 @@ main({words!r})
     done = run_python(code, check=False)
     assert done.returncode == 2
     for text in (done.stdout, done.stderr):
-        assert "pip install 'roofslate[io]'" in text
+        assert pip_install("io") in text
         assert len(text.splitlines()) == 1
 
 

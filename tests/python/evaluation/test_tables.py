@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 import sys
 import time
 import uuid
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pytest
 import roofslate as rs
 from roofslate import errors
+from roofslate._base.messages import pip_install
 
 OUTPUTS = ["pass_time", "bottleneck", "cost_per_token"]
 REST: dict[str, Any] = {"hardware": "H200", "chips": 16, "chip_price": "2.2 USD/h"}
@@ -430,7 +432,7 @@ def test_mistakes_of_sweeps(tmp_path):
 def test_without_the_extra(missing, monkeypatch):
     table = pl.DataFrame({"batch_size": [1]})
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'roofslate\[io\]'"):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(pip_install("io"))):
         rs.frame(table, "pass_tokens")
 
 

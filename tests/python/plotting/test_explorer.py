@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import sys
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from roofslate import charts, units
+from roofslate._base.messages import pip_install
 from roofslate.errors import InputTypeError, MissingInput, RoofslateError, UnitError, UnknownName, ValueRangeError
 from roofslate.plotting import explorer as explorer_module
 from roofslate.presets import catalog as catalogs
@@ -306,7 +308,7 @@ def test_presets_in_a_list_are_named_in_the_code() -> None:
 
 def test_without_ipywidgets_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'roofslate\[jupyter\]'"):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(pip_install("jupyter"))):
         rs.explore("latency_vs_batch")
 
 
