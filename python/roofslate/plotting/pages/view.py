@@ -30,7 +30,6 @@ from roofslate.registry.values import is_distribution, number, numbers, wanted_n
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roofslate.grid.grid import Grid
     from roofslate.presets.preset import Preset
 
 __all__ = ["View", "preset_data", "view_of"]
@@ -40,6 +39,7 @@ _LEVEL = 0.8
 _FLOOR = "floor"
 _CALIBRATION = "calibration"
 _MOST_POINTS = 20_000
+_NO_LAYOUT = "An estimate needs a layout: tensor_parallel, pipeline_stages and attention_data_parallel."
 _BOUND = "bound: ideal machine, from below for times and costs."
 
 
@@ -298,7 +298,9 @@ def _add_variants(view: View, point: Mapping[str, Any], calibration: Any) -> Non
         name = calibration or default_estimate(carries[0], training=False, registry=registry)
         preset = find_preset(_CALIBRATION, name)
         estimated = [output for output in carries if _is_estimate(output, point, preset)]
-        if estimated and preset.name != _FLOOR:
+        if estimated and _by_rule(estimated, {**point, _CALIBRATION: preset}):
+            view.basis = f"{_BOUND} {_NO_LAYOUT}"
+        elif estimated and preset.name != _FLOOR:
             said = f"{preset.name}, {preset.date}" if preset.date else preset.name
             _add_variant(view, "estimate", "estimate", preset.name, estimated, point)
             _add_bands(view, preset, estimated, point)
@@ -325,7 +327,11 @@ def _add_variant(
     grid = read_grid(Settled({**point, **given}), list(outputs))
     for name in outputs:
         value(name, Settled({**point, **(given if name in carries else {})}))
-    _refuse_rule(grid)
+    if _by_rule(outputs, {**point, **given}):
+        raise InputTypeError(
+            f"a page leaves no layout to the rule ({grid.layout}): give tensor_parallel, pipeline_stages and "
+            "attention_data_parallel"
+        )
     binding = None
     if "pass_time" in frozenset(outputs).union(*map(ancestors, outputs)) and _BINDING not in outputs:
         try:
@@ -343,13 +349,9 @@ def _add_variant(
     )
 
 
-def _refuse_rule(grid: Grid) -> None:
-    """Refuse a layout by the rule, which controls would change."""
-    if any(i.origin == LAYOUT for i in grid.inputs.values()):
-        raise InputTypeError(
-            f"a page leaves no layout to the rule ({grid.layout}): give tensor_parallel, pipeline_stages and "
-            "attention_data_parallel"
-        )
+def _by_rule(outputs: Sequence[str], point: Mapping[str, Any]) -> bool:
+    """Return True if a rule chooses the layout, which controls would change."""
+    return any(i.origin == LAYOUT for i in read_grid(Settled(point), list(outputs)).inputs.values())
 
 
 def _add_bands(view: View, preset: Preset, outputs: Sequence[str], point: Mapping[str, Any]) -> None:
