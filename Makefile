@@ -5,7 +5,7 @@ run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 # Given out function by function, so that no core idles; the tests of a file that share what takes long stay together.
 pytest = python -m pytest -n auto --dist loadscope
 
-.PHONY: help lecture test quick test-long check-mutants check-deep coverage bench wheel lint format docs clean
+.PHONY: help lecture test quick test-long check-mutants check-deep coverage bench wasm wasm-test wheel lint format docs clean
 help:                                ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
@@ -41,6 +41,12 @@ coverage:                            ## Measures which lines of C++ and Python n
 bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba, JAX, polars, DuckDB and Blosc2
 	@.ci/setup all bench $(EXTRAS)
 	$(run) PYTHONPATH=python python -m benchmarks
+
+wasm:                                ## Builds the engine of web pages, python/roofslate/web/engine.wasm (needs emscripten and node-acorn)
+	@.ci/web
+
+wasm-test:                           ## Runs the tests of the core compiled to WebAssembly, in Node
+	@.ci/web tests
 
 wheel:                               ## Builds dist/*.tar.gz of the sources, and from it dist/*.whl for any x86-64 Linux with glibc 2.17 or newer
 	@.ci/wheel $(PYTHON)

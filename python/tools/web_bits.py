@@ -1,0 +1,295 @@
+"""Compare the engine of web pages with the core of this machine, bit by bit.
+
+It asks both the same random questions: values over grids, optima, solutions, derivatives and derivations. It needs
+`make wasm` and Node::
+
+    python python/tools/web_bits.py --questions 100000
+
+To ask a differing question by itself, give its number::
+
+    python python/tools/web_bits.py --first 4711 --questions 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import math
+import random
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from roofslate import _core
+from roofslate.errors import RoofslateError
+from roofslate.registry.registry import Quantity, entries, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE = ROOT / "python" / "roofslate" / "web" / "engine.wasm"
+ANSWERS = ROOT / "tests" / "web" / "answers.mjs"
+KINDS = {"evaluate": 40, "best": 20, "solve": 15, "derivatives": 15, "explain": 10}
+RELATIONS = ("<", "<=", "==", ">=", ">")
+REASONS = ("", "never", "always", "undefined", "undecided", "many")
+FEW_SHOWN = 10
+
+
+def missing() -> list[str]:
+    """List what is needed and is not there."""
+    return [what for what, there in (("node", shutil.which("node")), (ENGINE.name, ENGINE.exists())) if not there]
+
+
+class Scenario:
+    """Random inputs of a random quantity, as arrays by name; arrays of more than a number are axes."""
+
+    def __init__(self, choose: random.Random) -> None:
+        self.choose = choose
+        computed = [q for q in entries().values() if q.computed]
+        self.output = choose.choice(computed).name
+        self.inputs: dict[str, list[float]] = {}
+        self.axes: list[str] = []
+        reached = _reached(self.output)
+        self.numbers = [name for name in reached if not lookup(name).choices]
+        # All that nothing else gives, and some that has a default or follows from others.
+        for name in reached:
+            q = lookup(name)
+            needed = not q.computed and not q.fallback and q.default is None
+            if name == self.output or choose.random() > (0.97 if needed else 0.1 if q.computed else 0.25):
+                continue
+            self.inputs[name] = [self.value(q)]
+            if needed and not q.choices and len(self.axes) < 3 and choose.random() < 0.4:
+                self.inputs[name] = [self.value(q) for _ in range(choose.randint(1, 9))]
+                self.axes.append(name)
+        for name in list(self.inputs):
+            bound = self.inputs.get(lookup(name).bound or "")
+            if bound and name in self.inputs and max(self.inputs[name]) > min(bound):
+                del self.inputs[name]
+        self.axes = [name for name in self.axes if name in self.inputs]
+
+    def value(self, q: Quantity) -> float:
+        """A number in the quantity's range, small or large; of a choice, a position."""
+        if q.choices:
+            return float(self.choose.randrange(len(q.choices)))
+        if q.high <= 1:
+            return self.choose.uniform(max(q.low, q.high / 100), q.high)
+        least = max(q.low, 0.0)
+        x = least + math.floor(2 ** self.choose.uniform(-1, 17)) + 1.0
+        if "byte/s" in q.unit or "FLOP" in q.unit:
+            x *= 1e9
+        elif q.unit == "byte":
+            x *= 2.0 ** self.choose.choice((0, 0, 20))
+        elif q.unit == "s":
+            x *= 1e-3
+        elif self.choose.random() < 0.2:
+            x += self.choose.random()
+        return max(min(x, q.high), least)
+
+    def grid(self, variables: Sequence[str] = (), unknown: str | None = None) -> Any:
+        """The core's grid of these inputs; an unknown is its last axis."""
+        given: dict[str, Any] = {}
+        for name, values in self.inputs.items():
+            is_axis = name in self.axes
+            given[name] = (np.array(values), [self.axes.index(name)]) if is_axis else values[0]
+        shape = [len(self.inputs[name]) for name in self.axes]
+        if unknown is not None:
+            q = lookup(unknown)
+            given[unknown] = (np.array([1e-75 if q.above_low else q.low]), [len(shape)])
+            shape.append(1)
+        return _core.Grid(shape, given, list(variables))
+
+    def some_value(self, output: str, **changed: float) -> float:
+        """A value of a quantity somewhere in the scenario, or another number where that is none."""
+        inputs = {name: self.choose.choice(values) for name, values in self.inputs.items()} | changed
+        try:
+            value = float(_core.number(output, inputs))
+        except RoofslateError:
+            return self.choose.uniform(0, 100)
+        return value if math.isfinite(value) else self.choose.uniform(0, 100)
+
+
+@functools.cache
+def _reached(output: str) -> list[str]:
+    """Quantities that an output may rest on, itself first."""
+    names = {output: None}
+    waiting = [output]
+    while waiting:
+        q = lookup(waiting.pop(0))
+        new = [need for need in (*q.needs, *filter(None, [q.fallback])) if need not in names]
+        names |= dict.fromkeys(new)
+        waiting += new
+    return list(names)
+
+
+def question(number: int) -> tuple[dict[str, Any], Any]:
+    """The question of a number, and what the core of this machine answers."""
+    choose = random.Random(number)
+    kind = choose.choices(list(KINDS), list(KINDS.values()))[0]
+    scenario = Scenario(choose)
+    asked: dict[str, Any] = {"kind": kind}
+    if kind == "explain":
+        for name in scenario.axes:
+            scenario.inputs[name] = scenario.inputs[name][:1]
+        scenario.axes = []
+    try:
+        answer = globals()[f"_{kind}"](scenario, asked)
+    except RoofslateError as error:
+        answer = {"error": type(error).__name__}
+    axes_last = sorted(scenario.inputs.items(), key=lambda item: item[0] in scenario.axes and scenario.axes.index(item[0]))
+    asked["inputs"] = [(name, digits(values), name in scenario.axes) for name, values in axes_last]
+    return asked, answer
+
+
+def _evaluate(scenario: Scenario, asked: dict[str, Any]) -> Any:
+    outputs = asked["outputs"] = list(
+        dict.fromkeys([scenario.output, *scenario.choose.sample(scenario.numbers, min(2, len(scenario.numbers)))])
+    )
+    results = scenario.grid().evaluate(outputs, [], 1, None, "float64")
+    return [[[scenario.axes[k] for k in axes], digits(values)] for values, axes in results]
+
+
+def _best(scenario: Scenario, asked: dict[str, Any]) -> Any:
+    choose, output = scenario.choose, scenario.output
+    if lookup(output).choices:
+        scenario.output = output = "pass_time"
+    names = [name for name in scenario.numbers if lookup(name).computed]
+    compared = choose.sample(names, min(len(names), choose.choice((0, 1, 1, 2))))
+    where = [(name, choose.choice((*RELATIONS, "!=")), scenario.some_value(name)) for name in compared]
+    asked |= {"output": output, "maximize": choose.random() < 0.5}
+    asked["where"] = [(name, relation, digits([value])) for name, relation, value in where]
+    fold = _core.Best([("quantity", output)], asked["maximize"], [_comparison(*one) for one in where])
+    values, places, _ = scenario.grid().fold(fold, list(range(len(scenario.axes))), 1, None, True)
+    if places[0] < 0:
+        return None
+    position = np.unravel_index(int(places[0]), tuple(len(scenario.inputs[name]) for name in scenario.axes) or (1,))
+    return [digits(values), dict(zip(scenario.axes, map(int, position), strict=False))]
+
+
+def _solve(scenario: Scenario, asked: dict[str, Any]) -> Any:
+    choose, output = scenario.choose, scenario.output
+    if lookup(output).choices:
+        scenario.output = output = "pass_time"
+    names = [name for name in scenario.numbers if name != output and not lookup(name).computed]
+    unknown = choose.choice(names or ["batch_size"])
+    target = scenario.some_value(output, **{unknown: scenario.value(lookup(unknown))})
+    if unknown in scenario.axes:
+        scenario.axes.remove(unknown)
+    scenario.inputs.pop(unknown, None)
+    relation, which = choose.choice(RELATIONS), choose.choice(("smallest", "largest", "all"))
+    asked |= {"unknown": unknown, "output": output, "operator": relation, "target": digits([target]), "which": which}
+    grid = scenario.grid(unknown=unknown)
+    values, reasons, axes, _ = grid.solve(unknown, _comparison(output, relation, target), which, False, 1, None)
+    if which == "all" and not axes:
+        values = values[~np.isnan(values)]
+    return [digits(values), [REASONS[reason] for reason in reasons], [scenario.axes[k] for k in axes]]
+
+
+def _derivatives(scenario: Scenario, asked: dict[str, Any]) -> Any:
+    choose, output = scenario.choose, scenario.output
+    if lookup(output).choices:
+        scenario.output = output = "pass_time"
+    given = [name for name in scenario.numbers if name in scenario.inputs or lookup(name).default is not None]
+    inputs = choose.sample(given, min(len(given), 3)) or ["batch_size"]
+    asked |= {"output": output, "by": inputs}
+    for name in inputs:
+        if name not in scenario.inputs and lookup(name).default is not None:
+            scenario.inputs[name] = [float(lookup(name).default or 0)]
+    grid = scenario.grid(inputs)
+    for at_limits in (False, True):
+        values, _, _, finite = grid.derivatives(
+            [("quantity", output)], inputs, False, True, at_limits, None, 1, None
+        )
+        if finite or np.isfinite(values).all():
+            break
+    return [digits(row) for row in values]
+
+
+def _explain(scenario: Scenario, asked: dict[str, Any]) -> Any:
+    asked["output"] = scenario.output
+    inputs = {name: values[0] for name, values in scenario.inputs.items()}
+    return inputs | dict(_core.chain(scenario.output, inputs))
+
+
+def _comparison(name: str, relation: str, value: float) -> Any:
+    left, right = [("quantity", name)], [("constant", value)]
+    swapped = {">": "<", ">=": "<="}
+    return (right, swapped[relation], left) if relation in swapped else (left, relation, right)
+
+
+def digits(values: Any) -> str:
+    """Numbers as bytes in hexadecimal digits; each NaN is like another."""
+    array = np.array(values, dtype="<f8", order="C")
+    array[np.isnan(array)] = np.nan
+    return array.tobytes().hex()
+
+
+def agree(kind: str, native: Any, web: Any) -> bool:
+    """Whether two answers to a question of a kind are the same."""
+    if isinstance(native, dict) and "error" in native:
+        return isinstance(web, dict) and web.get("error") == native["error"]
+    if kind == "explain":  # what is shown of all that was computed
+        return not isinstance(web, dict) and all(digits([native.get(name, math.nan)]) == value for name, value in web)
+    if kind == "solve" and isinstance(web, list):  # without the interval that was not searched
+        web = [web[0], [reason.split(":")[0] for reason in web[1]], web[2]]
+    return bool(json.loads(json.dumps(native)) == web)
+
+
+def batches(numbers: range, size: int = 500) -> Iterator[list[int]]:
+    iterator = iter(numbers)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def compare(first: int, questions: int) -> list[str]:
+    """Ask both, print a summary, and return a line for each question with different answers."""
+    command = ["node", str(ANSWERS), str(ENGINE)]
+    differing: list[str] = []
+    counts: dict[str, int] = {}
+    errors = 0
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as node,
+        ThreadPoolExecutor(1) as writer,
+    ):
+        assert node.stdin
+        assert node.stdout
+        for batch in batches(range(first, first + questions)):
+            asked = [question(number) for number in batch]
+            text = "".join(f"{json.dumps(one)}\n" for one, _ in asked)
+            writing = writer.submit(lambda text=text: (node.stdin.write(text), node.stdin.flush()))
+            for number, (one, native) in zip(batch, asked, strict=True):
+                line = node.stdout.readline()
+                if not line:
+                    raise SystemExit(f"node ended at question {number}: {one}")
+                web = json.loads(line)
+                failed = isinstance(native, dict) and "error" in native
+                errors += failed
+                counts[one["kind"]] = counts.get(one["kind"], 0) + (not failed)
+                if not agree(one["kind"], native, web):
+                    differing.append(f"question {number}: {one}\n  native {native}\n  web    {web}")
+            writing.result()
+        node.stdin.close()
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    print(f"{questions} questions ({told}, {errors} refused by both): {len(differing) or 'none'} differ")
+    print(*differing[:FEW_SHOWN], sep="\n", end="")
+    return differing
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=1000, help="how many")
+    parser.add_argument("--first", type=int, default=0, help="number of the first")
+    given = parser.parse_args()
+    if lacking := missing():
+        raise SystemExit(f"not there: {', '.join(lacking)} (make wasm; Debian: nodejs)")
+    return min(1, len(compare(given.first, given.questions)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
