@@ -64,7 +64,7 @@ def _draw(result: object, keywords: dict[str, str], output: Path, kind: str) -> 
     mpl.use("agg")
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
-    plot(result, **keywords, ax=figure.add_subplot())  # type: ignore[arg-type]
+    plot(result, **keywords, ax=figure.add_subplot())  # type: ignore[call-overload]
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with whole_file(output) as file:
         figure.savefig(file, format=kind, dpi=_DPI, metadata=undated.get(kind))
