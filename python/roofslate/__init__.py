@@ -1,4 +1,4 @@
-"""Roofslate: how frontier LLMs are trained and served, and what that costs, from first principles.
+"""Roofslate: time, memory and cost of training and serving frontier LLMs, from first principles.
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
