@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def determined(name: str, inputs: dict[str, Any]) -> bool:
-    """Whether a scenario determines a quantity; the others need inputs of their own."""
+    """Return True if a scenario determines a quantity."""
     try:
         rs.value(name, Settled(inputs))
     except rs.errors.MissingInput:
@@ -180,7 +180,7 @@ def check_latex(explanation: Explanation) -> None:
 
 
 class Balance(HTMLParser):
-    """Opens and closes tags as a browser does; counts the headers of tables."""
+    """Read tags as a browser does, and count the headers of tables."""
 
     def __init__(self) -> None:
         super().__init__()
