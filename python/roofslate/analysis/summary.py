@@ -256,7 +256,14 @@ class Summaries(Sequence[Summary]):
         return cards_of(self.summaries, self.labels).html
 
 
-def summary(*scenarios: Any, bands: float = 0.8, stale_after: Any = "365 d", **inputs: Any) -> Any:
+def summary(
+    scenario: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    /,
+    *,
+    bands: float = 0.8,
+    stale_after: str | float = "365 d",
+    **inputs: Any,
+) -> Summary | Summaries:
     """Summarize a deployment, a training run or a chip.
 
     The summary has memory, latency, throughput, cost, power, the bottleneck, and the changes that help most.
@@ -267,8 +274,8 @@ def summary(*scenarios: Any, bands: float = 0.8, stale_after: Any = "365 d", **i
 
     Parameters
     ----------
-    *scenarios : mapping or list of mappings, optional
-        Inputs by name, as for `inputs`. A keyword takes precedence. Several scenarios are shown side by side.
+    scenario : mapping or list of mappings, optional
+        Inputs by name, as for `inputs`. A keyword takes precedence. A list of scenarios is shown side by side.
     bands : float
         Level of the prediction interval of calibrated outcomes.
     stale_after : str or float
@@ -281,7 +288,7 @@ def summary(*scenarios: Any, bands: float = 0.8, stale_after: Any = "365 d", **i
     Returns
     -------
     Summary or Summaries
-        `Summaries` of several scenarios. Outcomes without an input are listed with the missing input.
+        `Summaries` for a list. Outcomes without an input are listed with the missing input.
 
     Raises
     ------
@@ -308,37 +315,33 @@ def summary(*scenarios: Any, bands: float = 0.8, stale_after: Any = "365 d", **i
     'context_length or input_tokens or turn_input_tokens'
     >>> rs.summary(hardware="B200").kind
     'chip'
-    >>> rs.summary({"hardware": "H100"}, {"hardware": "B200"}).labels
+    >>> rs.summary([{"hardware": "H100"}, {"hardware": "B200"}]).labels
     ['H100', 'B200']
     """
     check_level(bands)
     limit = _seconds(stale_after)
-    members = _members(scenarios)
-    if members is None:
-        return _summarized(None, inputs, bands, limit)
+    if scenario is None or isinstance(scenario, Mapping):
+        return _summarized(scenario, inputs, bands, limit)
     each: list[Summary] = []
-    for k, scenario in enumerate(members, 1):
-        each.append(_summarized(scenario, dict(inputs), bands, limit))
+    for k, member in enumerate(_members(scenario), 1):
+        each.append(_summarized(member, dict(inputs), bands, limit))
         if each[-1].kind != each[0].kind:
             raise InputTypeError(
                 f"summary: scenario 1 is a {each[0].kind} and scenario {k} a {each[-1].kind}. Summarize each by itself."
             )
-    return each[0] if len(scenarios) == 1 and isinstance(scenarios[0], Mapping) else Summaries(tuple(each))
+    return Summaries(tuple(each))
 
 
-def _members(scenarios: Sequence[Any]) -> list[Any] | None:
-    """Return the scenarios of a call, None without one."""
-    if not scenarios or scenarios == (None,):
-        return None
-    members = list(scenarios[0]) if len(scenarios) == 1 and isinstance(scenarios[0], (list, tuple)) else list(scenarios)
-    if not members:
-        raise InputTypeError("summary: expected one or more scenarios, got an empty list")
-    for member in members:
+def _members(scenarios: Any) -> Sequence[Mapping[str, Any]]:
+    """Check a list of scenarios."""
+    if not isinstance(scenarios, (list, tuple)) or not scenarios:
+        raise InputTypeError(
+            f"summary: expected a mapping of inputs by name, or a list of them, got {shown(scenarios)}"
+        )
+    for member in scenarios:
         if not isinstance(member, Mapping):
-            raise InputTypeError(
-                f"summary: expected a mapping of inputs by name for each scenario, got {shown(member)}"
-            )
-    return members
+            raise InputTypeError(f"summary: expected a mapping of inputs by name in the list, got {shown(member)}")
+    return scenarios
 
 
 def _seconds(stale_after: Any) -> float:

@@ -137,6 +137,9 @@ def kind_of(inputs: Mapping[str, Any]) -> str:
     for name in names:
         if name not in entries():
             input_quantity(name)  # raises with the nearest name
+    for keyword in [keyword for keyword in PRESETS if keyword in inputs]:
+        if not isinstance(inputs[keyword], (list, tuple)):
+            find_preset(keyword, inputs[keyword])  # likewise
     loads = {kind: [name for name in inputs if name in names_of] for kind, names_of in _LOADS.items()}
     for keyword, kind in _LOAD_PRESETS.items():
         loads[kind] += [keyword] if keyword in inputs else []

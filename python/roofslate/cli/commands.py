@@ -169,8 +169,9 @@ def summary(**given: Any) -> None:
       deployment     concurrency=  input_tokens=  output_tokens=
       training run   pretraining_tokens=, or global_batch_size=  sequence_length=
       chip           hardware= without a model
-    Two --scenario files or more are shown side by side. Outcomes that lack an input are listed. bands=0.9 sets the level of the band, stale_after="90 d" the age from which
-    a price causes a warning. The exit code is 1 if a scenario does not fit in memory.
+    Several --scenario files are shown side by side. Outcomes that lack an input are listed. bands=0.9 sets the level of
+    the band, stale_after="90 d" the age from which a price causes a warning. The exit code is 1 if a scenario does not
+    fit in memory.
 
     \b
     Examples

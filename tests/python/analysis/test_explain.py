@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def determined(name: str, inputs: dict[str, Any]) -> bool:
-    """Whether a scenario determines a quantity; the others need inputs of their own."""
+    """Return True if a scenario determines a quantity."""
     try:
         rs.value(name, Settled(inputs))
     except rs.errors.MissingInput:
@@ -180,7 +180,7 @@ def check_latex(explanation: Explanation) -> None:
 
 
 class Balance(HTMLParser):
-    """Opens and closes tags as a browser does; counts the headers of tables."""
+    """Read tags as a browser does, and count the headers of tables."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -555,3 +555,21 @@ def test_what_a_choice_leaves_out_needs_no_value():
     assert told.steps[0].needs == ("compute_time", "memory_time", "host_fetch_time")
     assert "20 ms <= 20 ms else 'weight_fetch' if kv_fetch_time <= weight_fetch_time" in str(told)
     assert "nan" not in str(told)
+
+
+def test_reasons_for_a_branch_are_in_words() -> None:
+    scenario = {"model": "Llama-3.1-70B", "hardware": "HGX H100", "batch_size": 64, "context_length": "8k"}
+    for more in ({}, {"calibration": "serving", "input_tokens": 1000, "output_tokens": 100}):
+        name = "time_per_output_token" if more else "pass_time"
+        inputs = {**scenario, **more}
+        if more:
+            inputs = {key: x for key, x in inputs.items() if key not in ("batch_size", "context_length")}
+            inputs["concurrency"] = 64
+        explanation = rs.explain(name, inputs)
+        for text in (str(explanation), explanation.markdown, explanation.html):
+            assert "==" not in text
+            assert "since (" not in text
+        reasons = [choice for step in explanation.steps for choice in step.choices if choice.startswith("since ")]
+        assert reasons
+        assert all(choice.count("since") == 1 for choice in reasons)
+    assert "since expert_imbalance is 1" in str(rs.explain("compute_time", scenario))

@@ -85,7 +85,7 @@ def kept(scenario: dict[str, Any]) -> rs.Summary:
     """Summarize a scenario without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rs.RoofslateWarning)
-        return rs.summary(scenario)  # type: ignore[no-any-return]
+        return rs.summary(scenario)
 
 
 def number(name: str, scenario: dict[str, Any], **more: Any) -> float:
@@ -327,19 +327,19 @@ def test_scenarios_side_by_side() -> None:
     assert document["differing_inputs"] == ["hardware"]
     assert list(document["scenarios"]) == summaries.labels
     assert "3 deployments of Llama-3.1-70B" in str(summaries)
-    assert rs.summary(*each).labels == summaries.labels
+    assert rs.summary(tuple(each)).labels == summaries.labels
     assert len(summaries) == 3
     assert summaries[1].kind == "deployment"
     assert summaries.fits is True
-    assert rs.summary(*each, {**each[0], "chips": 1, "weight_format": "bf16"}).fits is False
+    assert rs.summary([*each, {**each[0], "chips": 1, "weight_format": "bf16"}]).fits is False
 
 
 def test_labels_are_unique() -> None:
     assert rs.summary([SCENARIO, SCENARIO]).labels == ["scenario 1", "scenario 2"]
     one, two = {**SCENARIO, "concurrency": 8}, {**SCENARIO, "hardware": "HGX H200"}
-    assert rs.summary(SCENARIO, one, two).labels == ["HGX H100, 64", "HGX H100, 8", "HGX H200, 64"]
+    assert rs.summary([SCENARIO, one, two]).labels == ["HGX H100, 64", "HGX H100, 8", "HGX H200, 64"]
     more = {name: x for name, x in SCENARIO.items() if name != "chip_price"}
-    assert rs.summary(SCENARIO, more).labels == ["$2 / h", "no chip_price"]
+    assert rs.summary([SCENARIO, more]).labels == ["$2 / h", "no chip_price"]
 
 
 def test_bad_inputs_are_the_errors_of_evaluate() -> None:
