@@ -120,8 +120,7 @@ def _complete_in_ipython() -> None:
     ipython = _sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     if shell is not None:
-        from roofslate._base.ipython import add_matcher
-
+        add_matcher = _import_module("roofslate._base.ipython").add_matcher
         add_matcher(shell, lambda *given: _import_module("roofslate.cli.completion").ipython_matches(*given))
 
 
