@@ -62,7 +62,7 @@ class Scenario:
         for name in reached:
             q = lookup(name)
             needed = not q.computed and not q.fallback and q.default is None
-            if name == self.output or choose.random() > (0.97 if needed else 0.1 if q.computed else 0.25):
+            if name == self.output or choose.random() > (0.99 if needed else 0.1 if q.computed else 0.25):
                 continue
             self.inputs[name] = [self.value(q)]
             if needed and not q.choices and len(self.axes) < 3 and choose.random() < 0.4:
@@ -176,8 +176,11 @@ def _solve(scenario: Scenario, asked: dict[str, Any]) -> Any:
     choose, output = scenario.choose, scenario.output
     if lookup(output).choices:
         scenario.output = output = "pass_time"
-    names = [name for name in scenario.numbers if name != output and not lookup(name).computed]
-    unknown = choose.choice(names or ["batch_size"])
+    try:
+        names = [name for name in scenario.grid().used([output]) if not lookup(name).choices]
+    except RoofslateError:  # an input is missing: both say so
+        names = []
+    unknown = choose.choice(names or [name for name in scenario.numbers if name != output] or ["batch_size"])
     target = scenario.some_value(output, **{unknown: scenario.value(lookup(unknown))})
     if unknown in scenario.axes:
         scenario.axes.remove(unknown)

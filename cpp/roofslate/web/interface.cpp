@@ -155,15 +155,17 @@ extern "C"
             return int(solution.each);
         });
     }
+    // The first of the numbers is the set of axes, then come the derivatives by one input after the other.
     ROOFSLATE_EXPORTED int roofslate_derivatives(
         const Scenario* scenario,
         int output,
         const int* inputs,
-        std::size_t count,
-        double* results)
+        std::size_t count)
     {
         return answered([&] {
-            scenario->differentiate(output, {inputs, inputs + count}, results);
+            const web::Slopes slopes = scenario->differentiate(output, {inputs, inputs + count});
+            left().numbers = {double(slopes.axes)};
+            left().numbers.insert(left().numbers.end(), slopes.values.begin(), slopes.values.end());
             return 0;
         });
     }

@@ -81,6 +81,16 @@ namespace roofslate::web
             if (std::isnan(comparison.value))
                 throw range_error(name_of(comparison.quantity) + " is compared with NaN, expected a number");
         }
+        // The last axis fastest.
+        std::array<std::ptrdiff_t, most_axes> strides_in_order(const Graph& graph, AxisSet axes)
+        {
+            std::array<std::ptrdiff_t, most_axes> strides{};
+            std::ptrdiff_t next = 1;
+            for (std::size_t a = graph.shape().size(); a-- > 0;)
+                if (axes >> a & 1)
+                    strides[a] = next, next *= std::ptrdiff_t(graph.shape()[a]);
+            return strides;
+        }
         bool holds_word(const std::string& text, std::string_view word)
         {
             const auto in_name = [&](std::size_t k) {
@@ -280,11 +290,8 @@ namespace roofslate::web
         std::vector<Output> targets;
         for (std::size_t k = 0; k < outputs.size(); ++k)
         {
-            targets.push_back({all[k], results[k], {}, true});
-            std::ptrdiff_t stride = 1;
-            for (std::size_t a = grid.graph.shape().size(); a-- > 0;)
-                if (grid.graph[all[k]].axes >> a & 1)
-                    targets.back().stride[a] = stride, stride *= std::ptrdiff_t(grid.graph.shape()[a]);
+            const AxisSet axes = grid.graph[all[k]].axes;
+            targets.push_back({all[k], results[k], strides_in_order(grid.graph, axes), true});
         }
         store(grid.graph, targets, {});
     }
@@ -376,7 +383,7 @@ namespace roofslate::web
         if (registry()[output].spec->is_choice())
             throw type_error(name_of(output) + " is a choice, expected a quantity that is a number");
     }
-    void Scenario::differentiate(int output, const std::vector<int>& inputs, double* results) const
+    Slopes Scenario::differentiate(int output, const std::vector<int>& inputs) const
     {
         check_numbers(output);
         check_bounds();
@@ -403,11 +410,9 @@ namespace roofslate::web
             variables.push_back(grid.closure.was_used(input) ? grid.closure.node(input) : -1);
         const AxisSet axes = grid.graph[node].axes;
         const std::size_t points = grid.graph.points(axes);
-        std::array<std::ptrdiff_t, most_axes> stride{};
-        std::ptrdiff_t next = 1;
-        for (std::size_t a = grid.graph.shape().size(); a-- > 0;)
-            if (axes >> a & 1)
-                stride[a] = next, next *= std::ptrdiff_t(grid.graph.shape()[a]);
+        const std::array<std::ptrdiff_t, most_axes> stride = strides_in_order(grid.graph, axes);
+        Slopes slopes{std::vector<double>(inputs.size() * points), axes};
+        double* const results = slopes.values.data();
         try
         {
             for (const bool at_limits : {false, true})
@@ -429,6 +434,7 @@ namespace roofslate::web
                 if (finite)
                     break;
             }
+            return slopes;
         }
         catch (const NoPartial& refused)
         {

@@ -26,6 +26,11 @@ namespace roofslate::web
         std::vector<std::string> reasons; // by point; empty: there is a solution
         AxisSet axes;
     };
+    struct Slopes
+    {
+        std::vector<double> values; // for each input one after the other, over the axes
+        AxisSet axes; // an input that decides nothing any more may leave the output more of them
+    };
     enum class Origin
     {
         given,
@@ -59,8 +64,7 @@ namespace roofslate::web
         void evaluate(const std::vector<int>& outputs, const std::vector<double*>& results) const;
         Optimum best(int output, bool maximize, const std::vector<Comparison>& where) const;
         Solution solve(int input, const Comparison& condition, Which which) const;
-        // One array for each input, over the axes of the output.
-        void differentiate(int output, const std::vector<int>& inputs, double* results) const;
+        Slopes differentiate(int output, const std::vector<int>& inputs) const;
         // The quantity that is asked for comes first, each before those that it needs.
         std::vector<Step> explain(int output) const;
 

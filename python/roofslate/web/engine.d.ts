@@ -88,7 +88,8 @@ export declare class Scenario {
     target: number,
     options?: "smallest" | "largest" | "all" | { at?: "smallest" | "largest" | "all"; smallest?: boolean; largest?: boolean; all?: boolean },
   ): Solution | AllSolutions | SolutionsOverAxes | AllSolutionsOverAxes;
-  derivatives<Name extends string>(output: string, inputs: readonly Name[]): Record<Name, Float64Array>;
+  /** Slopes over the axes of the result, those of the output as a rule. `axes` is not enumerable. */
+  derivatives<Name extends string>(output: string, inputs: readonly Name[]): Record<Name, Float64Array> & { readonly axes: string[] };
   /** The derivation at one point: the quantity first, each step before those that it needs. */
   explain(output: string): Step[];
   free(): void;

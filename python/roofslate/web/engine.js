@@ -150,14 +150,20 @@ class Scenario {
     return given === "all" ? { roots: values.filter(root => !Number.isNaN(root)), reason: reasons[0] } : { value: values[0], reason: reasons[0] };
   }
 
-  /** Derivatives of a quantity by inputs, each over the axes of the quantity. */
+  /**
+   * Derivatives of a quantity by inputs, each over the same axes, which the result has as `axes` (not enumerable). They
+   * are those of the quantity, and those that it has where a factor is not the 0 that it happens to be.
+   */
   derivatives(output, inputs) {
     const quantity = this.#position(output), by = this.#positions(inputs);
-    const size = this.#axesOf([quantity])[0].reduce((product, axis) => product * axis.size, 1);
-    return this.#with([by.length * 4, by.length * size * 8], ([asked, results]) => {
+    return this.#with([by.length * 4], ([asked]) => {
       this.#integers(asked, by.length).set(by);
-      this.#answer(this.#core.roofslate_derivatives(this.#scenario, quantity, asked, by.length, results));
-      return Object.fromEntries(inputs.map((name, k) => [name, this.#doubles(results + 8 * k * size, size).slice()]));
+      this.#answer(this.#core.roofslate_derivatives(this.#scenario, quantity, asked, by.length));
+      const address = this.#core.roofslate_numbers() >>> 0;
+      const axes = this.#named(this.#doubles(address, 1)[0]);
+      const size = axes.reduce((product, axis) => product * axis.size, 1);
+      const result = Object.fromEntries(inputs.map((name, k) => [name, this.#doubles(address + 8 * (1 + k * size), size).slice()]));
+      return Object.defineProperty(result, "axes", { value: axes.map(axis => axis.name) });
     });
   }
 
