@@ -23,8 +23,6 @@ from roofslate.registry.aliases import RANKS, aliases, named_by, rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import pandas as pd
-
 __all__ = [
     "Definition",
     "Quantity",
@@ -35,7 +33,6 @@ __all__ = [
     "kept_by_registry",
     "lookup",
     "matching",
-    "quantities",
     "quantity",
 ]
 
@@ -396,7 +393,9 @@ def _names() -> Mapping[str, Mapping[str, Any]]:
 def unknown_quantity(given: object, kind: str = "quantity", others: Iterable[str] = ()) -> UnknownName:
     """Error for a name that no quantity has: with the name of today, or with the nearest ones, `others` among them."""
     if not isinstance(given, str):
-        return unknown(kind, given, [*entries(), *others])
+        return UnknownName(f"unknown {kind} {shown(given)}: expected the name of a {kind}")
+    if given in _names()["calls"]:
+        return UnknownName(f"unknown {kind} {given!r}: {_names()['calls'][given]}")
     if given in _names()["meanings"]:
         meanings = " or ".join(f"{name!r}, {brief}" for name, brief in _names()["meanings"][given].items())
         return UnknownName(f"unknown {kind} {given!r}: give {meanings}")
@@ -440,37 +439,3 @@ def matching(search: str | None) -> list[Quantity]:
     named = aliases()
     ranked = [(rank(search or "", (q.name, *named.get(q.name, ())), q.brief, q.symbol), q) for q in entries().values()]
     return [q for place in range(RANKS) for k, q in ranked if k == place]
-
-
-def quantities(search: str | None = None) -> pd.DataFrame:
-    """The registry as a table, one row a quantity.
-
-    Parameters
-    ----------
-    search : str, optional
-        Keep those whose name, alias, meaning or symbol has these words, the best matches first. Aliases are terms of
-        the field, such as ``"TPOT"`` and ``"tp"``. Case, word order, ``_`` and ``-`` do not matter.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by name, with columns theme, unit, brief, symbol, formula, needs, source, default, range, fallback,
-        aliases.
-    """
-    import pandas as pd
-
-    found = matching(search)
-    columns = {
-        "theme": [q.theme for q in found],
-        "unit": [q.unit for q in found],
-        "brief": [q.brief for q in found],
-        "symbol": [q.symbol for q in found],
-        "formula": [q.formula for q in found],
-        "needs": [", ".join(q.needs) for q in found],
-        "source": [q.source for q in found],
-        "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in found],
-        "range": ["" if q.computed else q.range_text for q in found],
-        "fallback": [q.fallback or "" for q in found],
-        "aliases": [", ".join(aliases().get(q.name, ())) for q in found],
-    }
-    return pd.DataFrame(columns, index=pd.Index([q.name for q in found], name="quantity"))
