@@ -52,7 +52,7 @@ RESULTS = {
 }
 MISTAKES = {
     "rs.value(3)": 'No overload variant of "value" matches argument type "int"',
-    'rs.evaluate("pass_time", units="ms")': 'No overload variant of "evaluate"',
+    'rs.evaluate("pass_time", units=1)': 'No overload variant of "evaluate"',
     'rs.evaluate("pass_time", threads="two")': 'No overload variant of "evaluate"',
     'rs.sensitivity("pass_time", side="left")': 'No overload variant of "sensitivity"',
     'rs.solve("batch_size", "pass_time == 50 ms", at="middle")': 'No overload variant of "solve"',

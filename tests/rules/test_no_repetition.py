@@ -419,7 +419,6 @@ ALLOWED = {
     ): "weights read, drawn on an axis of shares",
     ("lecture_report/charts/pools.py", "slope * slots"): _LINE,
     ("lecture_report/charts/pools.py", "base + slope * slots"): _LINE,
-    ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",
     (_TRAINING, "costs['inference_flops'] / costs['pretraining_flops']"): "two bars of one picture, compared",
     (_PRICES, "implied / stated"): "an implied and a stated price, compared",
     (_QUESTIONS, "2 * wait / work"): _OWN,

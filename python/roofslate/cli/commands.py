@@ -15,6 +15,7 @@ from roofslate.cli.program import (
     form_option,
     main,
     output_option,
+    question,
     scenario_option,
     threads_option,
     units_option,
@@ -24,19 +25,7 @@ __all__ = ["main"]
 
 
 @main.command(short_help="Quantities at a point or over a grid.")
-@click.argument("words", nargs=-1, shell_complete=completed("words", "evaluate"), metavar="QUANTITY... [NAME=VALUE]...")
-@scenario_option
-@calibration_option
-@units_option
-@click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(FORMATS),
-    help="How the result is written; by default as the name of the file says, or a table.",
-)
-@output_option
-@threads_option
+@question("evaluate", "QUANTITY... [NAME=VALUE]...", forms=FORMATS)
 def evaluate(**given: Any) -> None:
     """Compute quantities at a point, or at each point of a grid.
 

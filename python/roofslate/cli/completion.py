@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate._base.ipython import add_matcher
 from roofslate.cli.keywords import KEYWORDS
 from roofslate.presets.lookup import PRESETS
+from roofslate.registry.aliases import begun_aliases
 from roofslate.registry.registry import entries
 
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ def words(begun: str, command: str = "") -> list[str]:
 
 
 def names(begun: str) -> list[str]:
-    """Names of quantities."""
-    return [name for name in entries() if name.startswith(begun)]
+    """Complete the beginning of a name, or of an alias, to names of quantities."""
+    beginnings = [name for name in entries() if name.startswith(begun)]
+    if len(begun) < _SHORTEST_ALIAS:
+        return beginnings
+    return list(dict.fromkeys([*beginnings, *(name for name in begun_aliases(begun) if name in entries())]))
 
 
 def presets(begun: str) -> list[str]:
@@ -121,6 +125,9 @@ def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:
     if keyword and (keyword[1] in PRESETS or keyword[1] in entries()):
         return [each.partition("=")[2] for each in words(f"{keyword[1]}={begun}")], begun
     return names(begun), begun
+
+
+_SHORTEST_ALIAS = 3  # characters from which terms of the field complete
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {"flag": ("yes", "no"), "number": (), "word": ("smallest", "largest", "all")}

@@ -19,7 +19,7 @@ from roofslate.cli.formats import FORMS
 from roofslate.errors import RoofslateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "HOMES",
@@ -225,20 +225,32 @@ output_option = click.option(
 )
 
 
-form_option = click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(FORMS),
-    help="How the result is written; by default as the name of the file says, or a table.",
-)
+def _form(forms: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        "--format",
+        "-f",
+        "form",
+        type=click.Choice(forms),
+        help="How the result is written; by default as the name of the file says, or a table.",
+    )
 
 
-def question(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the arguments and options of a question, as `evaluate` has them."""
+form_option = _form(FORMS)
+
+
+def question(*names: str, forms: Sequence[str] = FORMS) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the words and options of `roofslate.cli.calls.Question`.
+
+    Parameters
+    ----------
+    *names : str
+        The call whose words are completed, and the text of its words in the help.
+    forms : sequence of str
+        Formats of the result.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        options = (scenario_option, calibration_option, units_option, form_option, output_option, threads_option)
+        options = (scenario_option, calibration_option, units_option, _form(forms), output_option, threads_option)
         for option in reversed(options):
             command = option(command)
         given = click.argument("words", nargs=-1, shell_complete=completed("words", names[0]), metavar=names[1])

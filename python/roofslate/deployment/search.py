@@ -29,8 +29,9 @@ from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
 from roofslate.grid.basis import basis, default_estimate, supports_of_rows
+from roofslate.grid.by_position import by_keyword
 from roofslate.grid.grid import Grid
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import run
 from roofslate.presets.layouts import DIMENSIONS
@@ -48,14 +49,11 @@ if TYPE_CHECKING:
 
 __all__ = ["deploy"]
 
-
 Names = str | Sequence[str]
-
-
 Places = npt.NDArray[np.intp]
-
-
 _GOAL = "goal of the search"
+_LENGTHS = {"input_tokens": "'8k'", "output_tokens": "'1k'"}
+_EXAMPLE = {"objective": "'cost_per_output_token'", "chip_price": "'2 USD/h'", **_LENGTHS}
 
 
 # What a deployment must hold anyway, where the quantity before it is given or matters: with a margin, what implies
@@ -72,15 +70,16 @@ _ALWAYS = (
 _ALWAYS_AT_A_RATE = ("sequence_slots >= 1", "service_load < 1")
 
 
+@by_keyword("objective", **_EXAMPLE)
 def deploy(
     scenario: Mapping[str, Any] | None = None,
     /,
     *,
-    objective: str,
+    objective: str = "",
     where: Names = (),
     maximize: bool = False,
     also: Names = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     prefill: Mapping[str, Any] | None = None,
@@ -110,8 +109,8 @@ def deploy(
         Whether the quantity is to be large instead.
     also : str or list of str
         Quantities that are wanted at the best points too.
-    units : dict of str, optional
-        Units of results: ``{"cost_per_output_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit of the results, or units by quantity: ``{"cost_per_output_token": "USD/Mtoken"}``.
     threads, progress
         As for `evaluate`.
     prefill : mapping, optional
@@ -152,6 +151,8 @@ def deploy(
     ('GB200', 8.0)
     """
     inputs = with_scenario(scenario, inputs)
+    if objective == "":
+        raise InputTypeError(f"deploy() needs an objective, such as objective={_EXAMPLE['objective']}")
     names = wanted_names([objective]) if isinstance(objective, str) else []
     if not names:
         raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")
@@ -186,7 +187,7 @@ class _Request:
     told: Sequence[str]
     maximize: bool
     conditions: tuple[Condition, ...]
-    units: Mapping[str, str] | None
+    units: UnitsOfOutputs | None
     running: Mapping[str, Any]
 
 

@@ -14,8 +14,9 @@ from roofslate.evaluation.bands import band_variables, bands_apply, calibrated_o
 from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
 from roofslate.grid.basis import basis
+from roofslate.grid.by_position import by_keyword
 from roofslate.grid.fit import Misfit, checks_of, is_small, misfits_of, warn_of_misfits
-from roofslate.grid.label import conversions, data_array, dataset, said_of, variable
+from roofslate.grid.label import UnitsOfOutputs, conversions, data_array, dataset, provenance, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
@@ -39,6 +40,7 @@ _STORAGES = ("float64", "float32")  # dtypes of results, as cpp/roofslate/simd/s
 _DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in _STORAGES}
 
 
+@by_keyword()
 def evaluate(
     outputs: str | Sequence[str],
     scenario: Mapping[str, Any] | None = None,
@@ -48,7 +50,7 @@ def evaluate(
     dtype: Any = "float64",
     threads: int | None = None,
     progress: ProgressWish = None,
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     bands: float | Bands | FittedConstants | None = None,
     **inputs: Any,
 ) -> xr.DataArray | xr.Dataset:
@@ -67,9 +69,9 @@ def evaluate(
     threads : int, optional
         By default as many as the process may use, or ``ROOFSLATE_THREADS``. Results do not depend on it.
     progress : bool or callable, optional
-        A bar from one second on where a person looks on; False for none; or a function of (done, total).
-    units : dict of str, optional
-        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+        By default a bar after one second in interactive sessions. False for none, or a function of (done, total).
+    units : str or dict of str, optional
+        Unit of the results, or units by output: ``"ms"``, ``{"cost_per_token": "USD/Mtoken"}``.
     bands : float, Bands or Calibration, optional
         For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, between which this share of measured values
         lies: 0.8. They belong to an estimate, ``calibration="serving"``, and are NaN where a list has the floor.
@@ -85,11 +87,12 @@ def evaluate(
     Returns
     -------
     xarray.DataArray or xarray.Dataset
-        A DataArray for a name, a Dataset for a list or with `bands`. Each carries only the dims that it depends on,
-        with ``units``, ``long_name`` and ``basis``: ``floor`` (a lower bound), ``estimate`` (of ``calibration``),
-        ``mixed`` with the names of other constants, and ``given`` quantities that cut the chain. A quantity that is a
-        choice carries ``flag_values`` and ``flag_meanings``. One point has no axis, and so no ``to_dataframe``: as a
-        Dataset it is a Series by ``to_pandas()``, a row by ``expand_dims("point").to_dataframe()``.
+        A DataArray for a name, a Dataset for a list or with `bands`. Attributes hold the scenario. Each array has only
+        the dims that it depends on, with ``units``, ``long_name`` and ``basis``: ``floor`` (a lower bound),
+        ``estimate`` (of ``calibration``), ``mixed`` with the names of other constants, and ``given`` quantities that
+        cut the chain. A quantity that is a choice carries ``flag_values`` and ``flag_meanings``. One point has no axis,
+        and so no ``to_dataframe``: as a Dataset it is a Series by ``to_pandas()``, a row by
+        ``expand_dims("point").to_dataframe()``.
 
     Raises
     ------
@@ -102,9 +105,9 @@ def evaluate(
     --------
     >>> import roofslate as rs
     >>> cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72", context_length="8k")
-    >>> t = rs.evaluate("pass_time", batch_size=[1, 1024], **cell)
-    >>> t.dims
-    ('batch_size',)
+    >>> t = rs.evaluate("pass_time", batch_size=[1, 1024], units="ms", **cell)
+    >>> t.dims, t.attrs["units"]
+    (('batch_size',), 'ms')
     """
     if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
@@ -142,7 +145,7 @@ def _evaluated(
         joined = side_by_side(each, "calibration", list(grid.sizes))
         if not isinstance(outputs, str) or bands is not None:
             return dataset(joined, grid), misfits
-        return data_array(wanted[0], joined[wanted[0]], grid, attrs=said_of(grid)), misfits
+        return data_array(wanted[0], joined[wanted[0]], grid, attrs=provenance(grid)), misfits
     wide = None
     if bands is not None:
         wide = requested_bands(bands, wanted, grid.inputs, grid.presets.get("calibration", ()))
@@ -163,7 +166,7 @@ def _evaluated(
     if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid), misfits
     ((name, only),) = variables.items()
-    return data_array(name, only, grid, attrs=said_of(grid)), misfits
+    return data_array(name, only, grid, attrs=provenance(grid)), misfits
 
 
 def _computed(

@@ -12,17 +12,19 @@ from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
 from roofslate.grid.columns import Columns, Names
 from roofslate.grid.fit import warn_of_misfits
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.layout import LAYOUT
 from roofslate.grid.read import changed, with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names
 from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import lookup
-from roofslate.registry.values import wanted_names
+from roofslate.registry.values import expected_of, wanted_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
 
     from roofslate._base.progress import ProgressWish
     from roofslate.presets.calibration import Bands, FittedConstants
@@ -38,7 +40,7 @@ def frame(
     /,
     *,
     ignore: Iterable[str] = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     bands: float | Bands | FittedConstants | None = None,
@@ -60,8 +62,8 @@ def frame(
         Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
         Columns that are no inputs.
-    units : dict of str, optional
-        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit of the results, or units by output: ``"ms"``, ``{"cost_per_token": "USD/Mtoken"}``.
     threads, progress, bands
         As for `evaluate`.
     **inputs
@@ -109,7 +111,7 @@ def results_of_rows(
     inputs: dict[str, Any],
     *,
     ignore: Iterable[str] = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     bands: float | Bands | FittedConstants | None = None,
@@ -165,7 +167,7 @@ def results_of_rows(
     warn_of_misfits(scenarios.misfits, rows=rows)
     if len(bad):
         warnings.warn(
-            f"{len(bad)} of {rows} rows hold NaN: an input is missing or outside of its range",
+            f"{len(bad)} of {rows} rows hold NaN: {_reasons(columns, bad)}",
             RoofslateWarning,
             stacklevel=3,
         )
@@ -179,6 +181,34 @@ def results_of_rows(
     if scenarios.unused:
         attrs["unused"] = ", ".join(scenarios.unused)
     return found, attrs
+
+
+_MOST_ROWS = 5  # that a warning lists of each column
+
+
+def _reasons(columns: Columns, bad: npt.NDArray[Any]) -> str:
+    """Name columns with missing or out-of-range values, and the rows, counted from 0."""
+    rows = np.unique(bad)
+    reasons = []
+    for name, column in columns.items():
+        if isinstance(column, Names):
+            reasons += _of_rows(f"{name} is missing", rows[column.codes[rows] < 0])
+            continue
+        values, q = column.part(rows, np.empty(len(rows))), lookup(name)
+        is_missing = np.isnan(values)
+        is_outside = ~is_missing & (~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low)))
+        reasons += _of_rows(f"{name} is missing", rows[is_missing])
+        reasons += _of_rows(f"{name} is out of range ({expected_of(q)})", rows[is_outside])
+    return ", ".join(reasons) or "an input is missing or outside of its range"
+
+
+def _of_rows(reason: str, rows: npt.NDArray[Any]) -> list[str]:
+    """Return the reason with its rows, or nothing without rows."""
+    if not len(rows):
+        return []
+    listed = ", ".join(map(str, rows[:_MOST_ROWS].tolist()))
+    more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
+    return [f"{reason} in {'row' if len(rows) == 1 else 'rows'} {listed}{more}"]
 
 
 def _names(ignore: Iterable[str]) -> set[str]:

@@ -31,7 +31,7 @@ from roofslate.evaluation.table_files import (
 from roofslate.grid.arrow_columns import arrow_numbers, read_array, takes_words
 from roofslate.grid.columns import Column, Columns, Names, check_column, column_of, read_word
 from roofslate.grid.fit import warn_of_misfits
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.read import with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes
 from roofslate.grid.tables import read_table
@@ -56,7 +56,7 @@ def sweep(
     /,
     *,
     ignore: Iterable[str] = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     progress: bool | Callable[[int, int | None], object] | None = None,
@@ -81,8 +81,8 @@ def sweep(
         Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
         Columns that are no inputs; they are written with the others.
-    units : dict of str, optional
-        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit of the results, or units by output: ``"ms"``, ``{"cost_per_token": "USD/Mtoken"}``.
     overwrite : bool
         Replace a target that exists, at the end.
     threads : int, optional
@@ -172,7 +172,7 @@ def _beside(
     wanted: Sequence[str],
     inputs: dict[str, Any],
     ignore: Iterable[str],
-    units: Mapping[str, str] | None,
+    units: UnitsOfOutputs | None,
     threads: int | None,
     progress: Any,
 ) -> Any:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from roofslate import _core
-from roofslate.errors import AxisError, RoofslateError
+from roofslate._base.messages import shown
+from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.checks import LOADS, WINDOWED, effects
 from roofslate.grid.fit import CAPACITY, conditions_of_point, misfits_of_point, warn_of_misfits
 from roofslate.grid.grid import Grid, Input
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
 from roofslate.grid.layout_rules import may_train, takes_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, priced_chip_trouble, warn_of_price
@@ -33,7 +35,7 @@ __all__ = ["value"]
 
 
 def value(
-    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: str | None = None, **inputs: Any
+    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: UnitsOfOutputs | None = None, **inputs: Any
 ) -> float | str:
     """One value of a quantity, in base units unless `units` says otherwise; of a choice, its word.
 
@@ -45,8 +47,8 @@ def value(
         Name of a quantity.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword wins over its member.
-    units : str, optional
-        Unit of the result: ``"USD/Mtoken"``.
+    units : str or dict of str, optional
+        Unit of the result, or units by output: ``"USD/Mtoken"``.
     **inputs
         As for `evaluate`, but none of them may be an axis.
 
@@ -69,10 +71,11 @@ def value(
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
     if known and units is None:
-        plain = _core.value(output, inputs)
-        if plain is not NotImplemented:
-            return plain  # type: ignore[no-any-return]
-    (name,) = [output] if known else wanted_names([output])
+        with contextlib.suppress(MissingInput):  # the full reading names all that is missing
+            plain = _core.value(output, inputs)
+            if plain is not NotImplemented:
+                return plain  # type: ignore[no-any-return]
+    name = output if known else _only_name(output)
     q = lookup(name)
     explicit, preset = _read_point(name, inputs)
     checks: Sequence[str] = ()
@@ -85,7 +88,16 @@ def value(
         warn_of_misfits(misfits_of_point(checks, fits, preset.numbers | explicit))
     if q.choices:
         return q.choices[int(x)]
-    return x if units is None else x / conversions([name], {name: units})[name][0]
+    return x if units is None else x / conversions([name], units).get(name, (1.0, ""))[0]
+
+
+def _only_name(output: object) -> str:
+    """Check that an output is the name of one quantity."""
+    if isinstance(output, (list, tuple, set)):
+        names = shown(list(output))
+        raise InputTypeError(f"rs.value computes one quantity, got {names}; use rs.evaluate({names}, ...)")
+    (name,) = wanted_names([output])  # type: ignore[list-item]
+    return name
 
 
 class _Presets(NamedTuple):

@@ -17,6 +17,7 @@ from roofslate.grid.grid import Grid, Input, spread
 from roofslate.grid.unused import Given, listed, reasons
 from roofslate.presets.calibration_files import shipped, shipped_names
 from roofslate.presets.layouts import DIMENSIONS
+from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
     try:
         used = set(grid.core.used(list(wanted)))
     except MissingInput as error:
-        raise explain_missing(error, grid) from None
+        raise MissingInput(f"{explain_missing(error, grid)}{_also_missing(error, grid, wanted)}") from None
     explicit = grid.explicit
     if explicit is None:
         explicit = {name for name, i in grid.inputs.items() if i.origin is None}
@@ -317,7 +318,42 @@ def used(outputs: Iterable[str], numbers: Mapping[str, float], arrays: Iterable[
     return sorted(_core.Grid([len(_ANY_VALUES)], {**numbers, **stand_in}).used(list(outputs)))
 
 
-_ANY_VALUES = np.array([0.0, 1.0])
+_ANY, _ANY_VALUES = "any", np.array([0.0, 1.0])  # an input of which only the name matters
+
+
+_MOST_MISSING = 20  # inputs that are looked for
+
+
+def _also_missing(error: MissingInput, grid: Grid, outputs: Sequence[str]) -> str:
+    """Name the other missing inputs, so that one further call can give all of them."""
+    inputs, sizes = dict(grid.inputs), {**grid.sizes, _ANY: len(_ANY_VALUES)}
+    missing: list[list[str]] = []  # each with its alternatives
+    text = "" if "; give " in str(error) else str(error)  # advice of a quantity names all that it takes
+    while text and len(missing) < _MOST_MISSING:
+        names = re.findall(r"(?:missing input|\) or) '(\w+)'", text.partition("; needed by")[0])
+        if not names or names[0] in inputs:
+            break
+        missing.append(names)
+        inputs[names[0]] = Input(lookup(names[0]), _ANY_VALUES, (_ANY,))
+        try:
+            Grid(inputs, sizes).core.used(list(outputs))
+            text = ""
+        except MissingInput as next_error:
+            text = str(next_error)
+    keywords = [keyword for keyword in ("model", "hardware") if keyword not in grid.presets]
+    listed = []
+    for k, names in enumerate(missing[1:], start=1):
+        if any({*names} > {*later} for later in missing[k + 1 :]):  # one input serves both
+            continue
+        keyword = next((keyword for keyword in keywords if names[0] in _supplied_by(keyword)), None)
+        listed.append(f"{keyword}=" if keyword else " or ".join(map(repr, names)))
+    return f". Also missing: {', '.join(dict.fromkeys(listed))}" if listed else ""
+
+
+@functools.cache
+def _supplied_by(keyword: str) -> frozenset[str]:
+    """Names of the inputs that shipped presets of a kind supply."""
+    return frozenset(name for preset in PRESETS[keyword].values() for name in preset.values)
 
 
 def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:

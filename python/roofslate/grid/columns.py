@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from roofslate.errors import AxisError, InputTypeError, RoofslateError
+from roofslate._base.messages import shown
+from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownName
 from roofslate.presets.lookup import PRESETS, PRICED, find_preset, on_day, refuse_day
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
@@ -80,7 +81,11 @@ Columns = Mapping[str, Column | Names]
 def check_column(name: Any, inputs: Collection[str]) -> None:
     """Refuse a column that is no input, or that is given for all rows as well."""
     if name not in PRESETS and name != DAY:
-        input_quantity(name)
+        try:
+            input_quantity(name)
+        except UnknownName as error:
+            joined = "" if str(error).endswith("?") else "."
+            raise UnknownName(f"{error}{joined} For a column that is no input, give ignore=[{shown(name)}]") from None
     if name in inputs:
         raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
 

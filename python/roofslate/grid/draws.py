@@ -16,16 +16,18 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
 from roofslate.grid.quantile_tables import BITS, tabulate
 from roofslate.grid.read import changed, read_grid
+from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, lookup
-from roofslate.registry.values import expected_of, input_quantity, is_distribution, is_scipy, is_whole
+from roofslate.registry.values import expected_of, input_quantity, is_distribution, is_scipy, is_whole, number
 
 if TYPE_CHECKING:
     from roofslate.grid.grid import Grid
 
-__all__ = ["SAMPLE", "Draws", "read_draws"]
+__all__ = ["DRAWS", "SAMPLE", "SEED", "Draws", "draws_and_scenario", "is_drawn", "read_draws"]
 
 
 SAMPLE = "sample"  # the axis of the draws
+DRAWS, SEED = 1024, 0  # unless a call gives others
 
 
 Values = npt.NDArray[np.float64]
@@ -84,16 +86,15 @@ def read_draws(
 ) -> tuple[Draws, dict[str, Any]]:
     """What is to be drawn, checked, and the inputs that are not; `times` each is drawn, independently."""
     size = whole(n, "n", 1, _MOST_DRAWS)
-    if seed is None:
-        raise InputTypeError("seed= is missing: a whole number, so that the draws can be repeated")
     whole(seed, "seed", 0, None)
-    drawn = {name: given for name, given in inputs.items() if is_distribution(given)}
+    drawn = {name: _distribution(name, given) for name, given in inputs.items() if is_drawn(given)}
     others = changed(inputs, {})
     for name in drawn:
         del others[name]
     if not drawn:
         raise MissingInput(
-            "no input is drawn: give at least one as a frozen distribution, such as scipy.stats.uniform(loc, scale)"
+            "no input is drawn: give at least one as a range, such as chip_price=('1.5 USD/h', '3 USD/h'), or as a "
+            "frozen distribution, such as scipy.stats.norm(loc, scale)"
         )
     tables, ends, described = [], {}, {}
     for name, given in drawn.items():
@@ -107,6 +108,34 @@ def read_draws(
     normal, *_ = tabulate(special.ndtri, lambda p: -special.ndtri(p))
     directions, shifts = _sobol(times * len(drawn), seed)
     return Draws(size, ends, described, _core.Sampler(directions, shifts, times * tables, normal, factor)), others
+
+
+def draws_and_scenario(n: Any, scenario: Any, inputs: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the number of draws, by position or keyword, and the scenario."""
+    if isinstance(n, Mapping):
+        n, scenario = DRAWS, n
+    return inputs.pop("n", n), scenario
+
+
+def is_drawn(given: Any) -> bool:
+    """Return True for a distribution, and for a tuple, which is a range."""
+    return isinstance(given, tuple) or is_distribution(given)
+
+
+def _distribution(name: str, given: Any) -> Any:
+    """Return a distribution, uniform between the ends of a range."""
+    if not isinstance(given, tuple):
+        return given
+    if name in PRESETS or input_quantity(name).choices:
+        raise InputTypeError(f"{name}: got the range {shown(given)}, but choices have no order. Give a list.")
+    if len(given) != 2:
+        raise InputTypeError(f"{name}: expected a range of two ends, got {shown(given)}")
+    low, high = (number(end, input_quantity(name)) for end in given)
+    if not low < high:
+        raise ValueRangeError(f"{name}: got the range {shown(given)}, expected the lower end first")
+    from scipy import stats
+
+    return stats.uniform(loc=low, scale=high - low)
 
 
 def whole(given: Any, name: str, least: int, most: int | None) -> int:

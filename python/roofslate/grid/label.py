@@ -20,17 +20,22 @@ if TYPE_CHECKING:
 
     from roofslate.grid.grid import Grid
 
-__all__ = ["conversions", "data_array", "dataset", "labelled", "provenance", "said_of", "variable"]
+__all__ = ["UnitsOfOutputs", "conversions", "data_array", "dataset", "labelled", "provenance", "said_of", "variable"]
 
 
-def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
-    """Factor and unit text of each output that is wanted in another unit."""
+UnitsOfOutputs = str | Mapping[str, str]  # one unit for all outputs, or units by output
+
+
+def conversions(outputs: Sequence[str], units: UnitsOfOutputs | None) -> dict[str, tuple[float, str]]:
+    """Factor and unit text of each output that is converted."""
+    if isinstance(units, str):
+        return _common_unit(outputs, units)
     if units is not None and not isinstance(units, Mapping):
-        raise InputTypeError(f"units: expected a dict of units by output, got {shown(units)}")
+        raise InputTypeError(f"units: expected a unit such as 'ms', or a dict of units by output, got {shown(units)}")
     found = {}
     for name, text in (units or {}).items():
-        if name not in wanted:
-            raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(wanted)}")
+        if name not in outputs:
+            raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(outputs)}")
         if not isinstance(text, str):
             raise InputTypeError(f"units[{name!r}]: expected a text such as {lookup(name).unit!r}, got {shown(text)}")
         try:
@@ -38,6 +43,17 @@ def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[
         except UnitError as error:
             raise UnitError(f"units[{name!r}]: {error}") from None
     return found
+
+
+def _common_unit(outputs: Sequence[str], unit: str) -> dict[str, tuple[float, str]]:
+    """Factor and text of one unit for all outputs."""
+    try:
+        return {name: (_units.convert_factor(unit, lookup(name).unit), unit) for name in outputs}
+    except UnitError as error:
+        if len(outputs) == 1:
+            raise UnitError(f"units[{outputs[0]!r}]: {error}") from None
+        units = {name: lookup(name).unit for name in outputs}
+        raise UnitError(f"units={unit!r} is not a unit of all outputs: {error}. Give a dict, such as {units}") from None
 
 
 def variable(
@@ -78,8 +94,8 @@ def data_array(
     """A variable by itself with the axes of its grid, and with further coordinates along them."""
     coords, indexes = _axes([str(dim) for dim in values.dims], {name: values}, grid)
     array = _assembly().data_array(name, values, {**(beside or {}), **coords}, indexes)
-    if attrs:
-        array.attrs.update(attrs)
+    for key, text in (attrs or {}).items():
+        array.attrs.setdefault(key, text)
     return array
 
 

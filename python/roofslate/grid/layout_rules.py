@@ -49,7 +49,7 @@ _KEPT_IN_TRAINING = tuple(
 )
 # What asks how the chips of a training run share the model.
 _TRAINED = (
-    "dense_weight_copies", "active_dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
+    "dense_weight_copies", "dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
     "training_bubble_overhead", "training_bubble",
 )  # fmt: skip
 _SERVES = ("kv_cache_copies", "link_time_per_token")  # what asks the same of a replica

@@ -20,10 +20,11 @@ from roofslate.errors import (
     ValueRangeError,
 )
 from roofslate.grid.align import align_array, align_series
+from roofslate.grid.by_position import keyword_hint
 from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.grid.layout import complete_layout
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_other_chip, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_other_chip, warn_of_price, warn_of_price_grid
 from roofslate.grid.products import check_products, dequantized
 from roofslate.presets.lookup import PRESETS, dated, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
@@ -80,7 +81,9 @@ def _completed(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> 
     if scenario is None:
         return keywords
     if not isinstance(scenario, Mapping):
-        raise InputTypeError(f"scenario: expected a mapping of inputs by name, got {shown(scenario)}")
+        raise InputTypeError(
+            f"scenario: expected a mapping of inputs by name, got {shown(scenario)}{keyword_hint(scenario)}"
+        )
     for name in scenario:
         if not isinstance(name, str):
             raise InputTypeError(f"scenario: expected names of inputs as keys, got {shown(name)}")
@@ -140,6 +143,7 @@ def read_grid(
     check_load(grid, sought)
     if not grid.quiet:
         warn_of_other_chip(grid)
+        warn_of_price_grid(grid)
     check_products(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
@@ -159,7 +163,10 @@ def read_grid(
 def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool, keywords: Mapping[str, Any]) -> None:
     name = q.name
     if isinstance(value, tuple):
-        raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
+        raise InputTypeError(
+            f"{name}: a tuple means a range, which this call does not take, got {shown(value)}; a list makes an axis, "
+            "rs.bounds takes ranges, and rs.sample draws from them"
+        )
     if value is None or is_bool(value) or isinstance(value, (bytes, bytearray, memoryview, np.timedelta64)):
         raise InputTypeError(f"{name}: expected {'' if q.choices else 'a number '}{expected_of(q)}, got {shown(value)}")
     if isinstance(value, units.Axis):
@@ -189,7 +196,7 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool, keywords: Mapp
     elif is_distribution(value):
         raise InputTypeError(
             f"{name}: this call takes no distribution; rs.sample draws from it, rs.sobol shares the variance out, and "
-            "rs.quantiles, rs.histogram and rs.count take it together with n= and seed="
+            "rs.quantiles, rs.histogram and rs.count take it too"
         )
     else:
         grid.inputs[name] = Input(q, number(value, q))

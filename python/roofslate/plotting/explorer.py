@@ -203,9 +203,15 @@ def _large(numbers: Sequence[tuple[str, Any]]) -> str:
         text = style.words(q.choices[int(x)]) if q.choices else units.format(x, q.unit)
         blocks.append(
             f'<div style="font-size:32px;line-height:1.3;font-weight:600">{html.escape(text)}</div>'
-            f'<div style="line-height:1.4;margin-bottom:12px">{style.words(name)}: {html.escape(q.brief)}</div>'
+            f'<div style="line-height:1.4;margin-bottom:12px">{html.escape(_named(style.words(name), q.brief))}</div>'
         )
     return f'<div role="status">{"".join(blocks)}</div>' if blocks else ""
+
+
+def _named(words: str, brief: str) -> str:
+    """Put the words of a name before its brief, unless the brief begins with them."""
+    plain = brief.replace("-", " ").casefold()
+    return brief if plain.startswith(words.replace("-", " ").casefold()) else f"{words}: {brief}"
 
 
 def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:

@@ -94,6 +94,12 @@ class Catalog(Mapping[str, Preset]):
             return []
         return meant_by(name, _library.shelf(self._section).presets.values(), parts=self._section in _PARTS)
 
+    def __getattr__(self, name: str) -> Any:
+        hint = ""
+        if not name.startswith("_"):
+            hint = f". Find entries with rs.{self._section}.search('words'), or filter rs.{self._section}.to_frame()"
+        raise AttributeError(f"a catalog has no attribute {name!r}{hint}", name=name, obj=self)
+
     def _ipython_key_completions_(self) -> list[str]:
         return _library.shelf(self._section).names()
 

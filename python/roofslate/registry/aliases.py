@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from roofslate._base.toml import read_data
 
-__all__ = ["RANKS", "aliases", "named_by", "rank"]
+__all__ = ["RANKS", "aliases", "begun_aliases", "named_by", "rank"]
 
 RANKS = 7  # of matches
 
@@ -37,6 +37,12 @@ def named_by(text: str) -> tuple[str, list[str]]:
     """Return the alias that equals a text, as it is written, and the quantities it names."""
     matches = [(term, name) for name, terms in aliases().items() for term in terms if _same(text, term)]
     return (matches[0][0] if matches else "", [name for _, name in matches])
+
+
+def begun_aliases(text: str) -> list[str]:
+    """Quantities of which an alias begins with a text, whatever separates its words."""
+    joined = "".join(_words(text))
+    return [name for name, terms in aliases().items() if any("".join(_words(t)).startswith(joined) for t in terms)]
 
 
 @functools.lru_cache(maxsize=8192)

@@ -23,8 +23,6 @@ from roofslate.registry.aliases import RANKS, aliases, named_by, rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import pandas as pd
-
 __all__ = [
     "Definition",
     "Quantity",
@@ -35,7 +33,6 @@ __all__ = [
     "kept_by_registry",
     "lookup",
     "matching",
-    "quantities",
     "quantity",
 ]
 
@@ -396,7 +393,9 @@ def _names() -> Mapping[str, Mapping[str, Any]]:
 def unknown_quantity(given: object, kind: str = "quantity", more_names: Iterable[str] = ()) -> UnknownName:
     """Build the error for an unknown name: its new name, or the nearest ones with `more_names`."""
     if not isinstance(given, str):
-        return unknown(kind, given, [*entries(), *more_names])
+        return UnknownName(f"unknown {kind} {shown(given)}: expected the name of a {kind}")
+    if given in _names()["calls"]:
+        return UnknownName(f"unknown {kind} {given!r}: {_names()['calls'][given]}")
     if given in _names()["meanings"]:
         meanings = " or ".join(f"{name!r}, {brief}" for name, brief in _names()["meanings"][given].items())
         return UnknownName(f"unknown {kind} {given!r}: give {meanings}")
@@ -439,38 +438,4 @@ def matching(search: str | None) -> list[Quantity]:
         return list(entries().values())
     named = aliases()
     ranked = [(rank(search or "", (q.name, *named.get(q.name, ())), q.brief, q.symbol), q) for q in entries().values()]
-    return [q for position in range(RANKS) for k, q in ranked if k == position]
-
-
-def quantities(search: str | None = None) -> pd.DataFrame:
-    """The registry as a table, one row a quantity.
-
-    Parameters
-    ----------
-    search : str, optional
-        Keep those whose name, alias, meaning or symbol has these words, the best matches first. Aliases are terms of
-        the field, such as ``"TPOT"`` and ``"tp"``. Case, word order, ``_`` and ``-`` do not matter.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by name, with columns theme, unit, brief, symbol, formula, needs, source, default, range, fallback,
-        aliases.
-    """
-    import pandas as pd
-
-    matches = matching(search)
-    columns = {
-        "theme": [q.theme for q in matches],
-        "unit": [q.unit for q in matches],
-        "brief": [q.brief for q in matches],
-        "symbol": [q.symbol for q in matches],
-        "formula": [q.formula for q in matches],
-        "needs": [", ".join(q.needs) for q in matches],
-        "source": [q.source for q in matches],
-        "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in matches],
-        "range": ["" if q.computed else q.range_text for q in matches],
-        "fallback": [q.fallback or "" for q in matches],
-        "aliases": [", ".join(aliases().get(q.name, ())) for q in matches],
-    }
-    return pd.DataFrame(columns, index=pd.Index([q.name for q in matches], name="quantity"))
+    return [q for place in range(RANKS) for k, q in ranked if k == place]

@@ -364,19 +364,16 @@ def test_numbers_of_draws_that_are_no_whole_numbers(n):
 
 
 def test_seeds():
-    with pytest.raises(TypeError, match="seed"):
-        rs.sample("hbm_drain_time", 16, MACHINE)
+    assert rs.sample("hbm_drain_time", 16, MACHINE).identical(rs.sample("hbm_drain_time", 16, MACHINE, seed=0))
     for call in (
         lambda **k: rs.quantiles("hbm_drain_time", 0.5, **k),
         lambda **k: rs.histogram("hbm_drain_time", **k),
         lambda **k: rs.count("hbm_drain_time > 1 ms", **k),
     ):
-        with pytest.raises(InputTypeError, match="seed= is missing"):
-            call(n=16, **MACHINE)
+        for options, same in (({}, {"n": 1024, "seed": 0}), ({"n": 16}, {"seed": 0}), ({"seed": 3}, {"n": 1024})):
+            assert str(call(**options, **MACHINE)) == str(call(**options, **same, **MACHINE))
         with pytest.raises(InputTypeError, match="n must be a whole number"):
-            call(seed=16, **MACHINE)
-        with pytest.raises(InputTypeError, match="n= and seed="):
-            call(**MACHINE)
+            call(n=16.5, **MACHINE)
     with pytest.raises(InputTypeError, match="seed"):
         rs.sample("hbm_drain_time", 16, MACHINE, seed="one")
     with pytest.raises(ValueRangeError, match="seed"):

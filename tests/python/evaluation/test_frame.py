@@ -166,7 +166,10 @@ def test_bad_rows_are_nan_and_counted_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = rs.frame(table, ["pass_tokens", "pass_length", "overlap"])
-    assert [str(w.message) for w in caught] == ["5 of 6 rows hold NaN: an input is missing or outside of its range"]
+    assert [str(w.message) for w in caught] == [
+        "5 of 6 rows hold NaN: batch_size is missing in row 2, batch_size is out of range (> 0 and finite, in "
+        "sequence) in rows 1, 3, 4, pass_length is missing in row 5"
+    ]
     assert issubclass(caught[0].category, rs.RoofslateWarning)
     assert caught[0].filename == __file__
     assert found["pass_tokens"].isna().tolist() == [

@@ -76,7 +76,7 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
     experts, chosen, chips, left = (
         whole(name, marks[name]) for name in ("experts", "experts_per_token", "expert_parallel", "leftover_experts")
     )
-    each = (experts - left) // chips
+    each = int(marks["experts_per_chip"])
     rows = []
     for chip in (c for c in left_out(chips, _MOST_CHIPS, 5) if c is not None):
         first, count = chip * each + min(chip, left), each + (chip < left)
