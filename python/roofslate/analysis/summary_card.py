@@ -150,9 +150,10 @@ def _row(summary: Facts, outcome: Outcome, estimated: bool) -> Row:
     bound = _signed(numbers["floor"], outcome.unit, side)
     if not estimated:
         return Row(outcome.section, outcome.words, outcome.quantity, (Entry(bound),))
-    if outcome.quantity not in carriers_of(current()):
+    estimate = Entry() if math.isnan(numbers["estimate"]) else _best(summary, outcome)
+    if estimate.text and outcome.quantity not in carriers_of(current()):
         bound = ""
-    return Row(outcome.section, outcome.words, outcome.quantity, (Entry(bound), _best(summary, outcome)))
+    return Row(outcome.section, outcome.words, outcome.quantity, (Entry(bound), estimate))
 
 
 def _side(summary: Facts, outcome: Outcome) -> str:
@@ -162,7 +163,7 @@ def _side(summary: Facts, outcome: Outcome) -> str:
 def _best(summary: Facts, outcome: Outcome) -> Entry:
     """Return the estimate with its band, or else the bound."""
     numbers = summary.numbers(outcome)
-    if not summary.calibration:
+    if math.isnan(numbers["estimate"]):
         return Entry(_signed(numbers["floor"], outcome.unit, _side(summary, outcome)))
     ends = [number_text(numbers[end], outcome.unit) for end in ("lower", "upper")]
     finite = numbers["lower"] > 0 and numbers["upper"] < math.inf

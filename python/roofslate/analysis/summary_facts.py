@@ -52,8 +52,12 @@ class Facts:
 
     @property
     def shown(self) -> tuple[Outcome, ...]:
-        """Outcomes with numbers."""
-        return tuple(outcome for outcome in self._outcomes if outcome.key not in self.missing)
+        """Outcomes with a bound or an estimate."""
+        return tuple(
+            outcome
+            for outcome in self._outcomes
+            if not all(map(math.isnan, (self.numbers(outcome)["floor"], self.numbers(outcome)["estimate"])))
+        )
 
     def numbers(self, outcome: Outcome) -> dict[str, float]:
         """Return the numbers of an outcome by column, NaN if undefined."""
@@ -63,10 +67,11 @@ class Facts:
     @property
     def missing_notes(self) -> list[str]:
         """Missing inputs, each with the outcomes that need it."""
-        by_input: dict[str, list[str]] = {}
+        bounded = {outcome.key for outcome in self.shown}
+        by_input: dict[tuple[str, str], list[str]] = {}
         for name, need in self.missing.items():
-            by_input.setdefault(need, []).append(name)
-        return [f"missing {need}: {', '.join(names)}" for need, names in by_input.items()]
+            by_input.setdefault((need, " for the estimate" if name in bounded else ""), []).append(name)
+        return [f"missing {need}{purpose}: {', '.join(names)}" for (need, purpose), names in by_input.items()]
 
     @property
     def basis_notes(self) -> list[str]:
@@ -75,4 +80,4 @@ class Facts:
         for name, basis in self._table["basis"].items():
             if basis not in ("", _FLOOR, "estimate"):
                 by_basis.setdefault(basis, []).append(str(name))
-        return [f"{basis}: {', '.join(names)}" for basis, names in by_basis.items()]
+        return [f"{', '.join(names)}: basis {basis}" for basis, names in by_basis.items()]

@@ -190,12 +190,13 @@ def _pass_and_prompts(known: _Numbers) -> Split | None:
         *("time_per_output_token", "round_time", "emitted_length", "prefill_interference"),
         "time_per_output_token_factor",
     )
-    if math.isnan(total):
-        parts = {part: share * of_pass for part, share in terms.items()}
-        return _split("time", "pass_time", "s", of_pass, parts)
     decode = steps / emitted * factor
     parts = {part: share * decode for part, share in terms.items()}
-    return _split("time", "time_per_output_token", "s", total, {**parts, "prompts of other requests": prompts * factor})
+    parts["prompts of other requests"] = prompts * factor
+    # A mean over a varying load is no sum of these parts.
+    return _split("time", "time_per_output_token", "s", total, parts) or _split(
+        "time", "pass_time", "s", of_pass, {part: share * of_pass for part, share in terms.items()}
+    )
 
 
 def _step(known: _Numbers) -> Split | None:

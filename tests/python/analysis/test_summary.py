@@ -108,7 +108,7 @@ def test_every_number_is_that_of_value(name: str) -> None:
         row = table.loc[outcome.key]
         more = dict(outcome.inputs)
         for column, calibration in (("floor", "floor"), ("estimate", constants)):
-            if column == "estimate" and not summary.calibration:
+            if column == "estimate" and (not summary.calibration or outcome.key in summary.missing):
                 assert math.isnan(row[column])
                 continue
             expected = number(outcome.quantity, {**scenario, "calibration": calibration}, **more)
@@ -283,7 +283,7 @@ def test_a_calibration_of_ones_own_and_the_floor_by_itself() -> None:
     custom = rs.summary(SCENARIO, calibration=rs.calibration("serving"))
     assert custom.to_dataframe()["estimate"].tolist() == rs.summary(SCENARIO).to_dataframe()["estimate"].tolist()
     mixed = rs.summary(SCENARIO, bandwidth_efficiency=0.8)
-    assert "mixed: bandwidth_efficiency: " in str(mixed)
+    assert "basis mixed: bandwidth_efficiency" in str(mixed)
 
 
 def test_stale_prices_cause_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,3 +370,22 @@ def test_a_run_without_a_layout_shows_that_of_the_rule() -> None:
     parts = {split.name: split for split in summary.splits}
     assert parts["time"].largest == "pipeline bubble"
     assert set(parts["memory"].parts) == {"weights and gradients", "optimizer", "activations"}
+
+
+def test_a_bound_without_an_estimate_is_shown() -> None:
+    """The estimate counts the FLOPs of attention, which needs the length of the sequences."""
+    run = {"model": "Llama-3.1-70B", "hardware": "H100", "chips": 4096, "training_utilization": 0.4}
+    run |= {"pretraining_tokens": "2T", "chip_price": "2 USD/h"}
+    summary = rs.summary(run)
+    bound = summary.to_dict()["outcomes"]["pretraining_cost"]
+    assert bound["bound"] == rs.value("pretraining_cost", run)
+    assert bound["estimate"] is None
+    assert "missing sequence_length for the estimate: pretraining_time, pretraining_cost" in str(summary)
+    pair = rs.summary([run, {**run, "chips": 2048}])
+    assert pair.cells[1][1][2].startswith("\N{GREATER-THAN OR EQUAL TO} ")
+
+
+def test_a_varying_load_has_the_parts_of_a_pass() -> None:
+    load = {name: x for name, x in SCENARIO.items() if name != "concurrency"}
+    (time,) = [split for split in rs.summary(load, arrival_rate="0.5 / s").splits if split.name == "time"]
+    assert time.quantity == "pass_time"
