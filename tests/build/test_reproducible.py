@@ -67,6 +67,20 @@ def test_two_archives_have_equal_bytes(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_what_was_built_for_pages_is_carried(tmp_path: Path) -> None:
+    """The core for browsers is no source: git ignores it, yet archive and wheel have it where it was built."""
+    (tmp_path / "first").mkdir()
+    tree = unpack(archive_of(ROOT, tmp_path / "first"), tmp_path / "unpacked")
+    with (tree / ".gitignore").open("a", encoding="utf-8") as ignored:
+        ignored.write("/python/roofslate/web/\n")
+    web = tree / "python/roofslate/web"
+    web.mkdir(exist_ok=True)
+    (web / "probe.wasm").write_bytes(b"\0asm")
+    (tmp_path / "second").mkdir()
+    with tarfile.open(archive_of(tree, tmp_path / "second")) as archive:
+        assert any(name.endswith("/python/roofslate/web/probe.wasm") for name in archive.getnames())
+
+
 @pytest.mark.long
 @pytest.mark.whole
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])

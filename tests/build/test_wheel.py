@@ -87,7 +87,8 @@ def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    assert names == {name for name in tracked if name and (ROOT / name).exists()} | {"PKG-INFO"}
+    generated = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python/roofslate/web").glob("*")}
+    assert names == {name for name in tracked if name and (ROOT / name).exists()} | generated | {"PKG-INFO"}
 
 
 @pytest.mark.long
