@@ -65,12 +65,12 @@ def environment(wheel: Path, folder: Path, also: Sequence[str] = ()) -> Path:
     Raises
     ------
     ValueError
-        If the wheel is for another processor, or for a Python that no known release of Debian has.
+        If the wheel is for another processor or for a Python without a known release of Debian.
     """
-    found = re.search(r"-cp3(\d+)-[^-]+-manylinux[^-]*_aarch64\.whl$", wheel.name)
-    if found is None or f"3.{found[1]}" not in RELEASES:
+    match = re.search(r"-cp3(\d+)-[^-]+-manylinux[^-]*_aarch64\.whl$", wheel.name)
+    if match is None or f"3.{match[1]}" not in RELEASES:
         raise ValueError(f"{wheel.name} is no wheel for aarch64 and one of the Pythons {', '.join(RELEASES)}")
-    python = f"3.{found[1]}"
+    python = f"3.{match[1]}"
     system = _system(python, folder / f"debian-{RELEASES[python]}")
     site = folder / f"site-{python}"
     shutil.rmtree(site, ignore_errors=True)

@@ -45,8 +45,8 @@ def _git(root: Path, *arguments: str) -> str:
 
 def _version(root: Path) -> str:
     text = (root / "python/roofslate/_base/version.py").read_text(encoding="utf-8")
-    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _release(root: Path) -> tuple[str, str, str]:
@@ -73,9 +73,9 @@ def versions_agree(root: Path) -> list[str]:
     }
     actions = []
     for name, pattern in quoted.items():
-        found = re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
-        if found is None or found[1] != version:
-            actions.append(f"{name}: the version is {found[1] if found else 'missing'}, set it to {version}")
+        match = re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
+        if match is None or match[1] != version:
+            actions.append(f"{name}: the version is {match[1] if match else 'missing'}, set it to {version}")
     heading = _release(root)[0]
     if heading != version:
         actions.append(f"CHANGELOG.md: the first section is {heading or 'missing'}, expected {version}")
@@ -121,12 +121,12 @@ def wheels_built(root: Path) -> list[str]:
         actions.append(f"run make wheels: dist/roofslate-{version}.tar.gz is missing")
     for architecture in ARCHITECTURES:
         for tag in tags:
-            found = sorted((root / "dist").glob(f"roofslate-{version}-{tag}-*manylinux*_{architecture}.whl"))
-            if not found:
+            wheels = sorted((root / "dist").glob(f"roofslate-{version}-{tag}-*manylinux*_{architecture}.whl"))
+            if not wheels:
                 actions.append(f"run make wheels: there is no wheel of {version} for {tag} on {architecture}")
             actions += [
                 f"run make wheels: {path.name} is of another commit, or damaged"
-                for path in found
+                for path in wheels
                 if not _is_of(path, built)
             ]
     return actions

@@ -23,10 +23,10 @@ GLIBC = (2, 17)
 @pytest.fixture(scope="module", params=emulated_python.RELEASES)
 def wheel(request: pytest.FixtureRequest) -> Path:
     """The wheel that `.ci/wheel --arch aarch64` built of this tree."""
-    found = wheel_for(f"cp{request.param.replace('.', '')}", "aarch64")
-    if found is None:
+    newest = wheel_for(f"cp{request.param.replace('.', '')}", "aarch64")
+    if newest is None:
         pytest.skip(f"there is no wheel: .ci/wheel --arch aarch64 python{request.param}")
-    return found
+    return newest
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +64,11 @@ def test_the_extension_is_for_that_processor_and_old_systems(wheel: Path, tmp_pa
 
 
 def test_it_gives_the_bits_of_this_machine(emulated: Path) -> None:
-    here = said(sys.executable, "-c", QUESTION).split()
-    there = said(emulated, "-c", QUESTION).split()
-    assert there[0] == "neon"
-    assert len(there[1]) > 2000
-    assert there[1] == here[1]
+    native = said(sys.executable, "-c", QUESTION).split()
+    neon = said(emulated, "-c", QUESTION).split()
+    assert neon[0] == "neon"
+    assert len(neon[1]) > 2000
+    assert neon[1] == native[1]
 
 
 def test_it_passes_the_core_of_the_tests(emulated: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def differing(one: Path, other: Path) -> list[str]:
 
 
 def test_two_archives_have_equal_bytes(tmp_path: Path) -> None:
-    """The second is made from the first, unpacked for one user alone."""
+    """The second is made from the first, unpacked for one user only."""
     (tmp_path / "first").mkdir()
     first = archive_of(ROOT, tmp_path / "first")
     (tmp_path / "second").mkdir()

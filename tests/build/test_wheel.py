@@ -47,10 +47,10 @@ def python(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def wheel(python: str) -> Path:
     """The wheel that `.ci/wheel` built of this tree."""
-    found = wheel_for(tag_of(python), "x86_64")
-    if found is None:
+    newest = wheel_for(tag_of(python), "x86_64")
+    if newest is None:
         pytest.skip(f"there is no wheel for {python}: .ci/wheel {python}")
-    return found
+    return newest
 
 
 @pytest.fixture(scope="module")
