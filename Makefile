@@ -5,7 +5,7 @@ run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 # Given out function by function, so that no core idles; the tests of a file that share what takes long stay together.
 pytest = python -m pytest -n auto --dist loadscope
 
-.PHONY: help lecture notebook test quick test-long check-mutants check-deep coverage bench wasm wasm-test wheel lint format docs clean
+.PHONY: help lecture notebook test quick test-long check-mutants check-deep coverage bench wasm wasm-test wheel wheels release-check lint format docs clean
 help:                                ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
@@ -57,6 +57,13 @@ wasm-test:                           ## Runs the tests of the core compiled to W
 
 wheel:                               ## Builds dist/*.tar.gz of the sources, and from it dist/*.whl for any x86-64 Linux with glibc 2.17 or newer
 	@.ci/wheel $(PYTHON)
+
+wheels:                              ## Builds the wheels of a release: each Python of this machine, x86-64 and aarch64
+	@.ci/wheel --arch x86_64 --arch aarch64 $$(.ci/pythons all)
+
+release-check:                       ## Walks through the checklist of a release, and says what is to do
+	@.ci/setup all test dev $(EXTRAS)
+	$(run) python python/tools/release_check.py $(STEPS)
 
 lint:                                ## Checks format, style and types
 	@.ci/setup all test dev $(EXTRAS)

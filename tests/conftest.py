@@ -39,7 +39,11 @@ LONGEST = ("long", "slow", "measured", "dask", "rival", "heavy")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--one-of-each", action="store_true", help="of tests with parameters, only the first of each")
+    parser.addoption(
+        "--one-of-each",
+        action="store_true",
+        help="of tests with parameters, only the first of each; none that builds it all",
+    )
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -56,7 +60,9 @@ def pytest_collection():
 @pytest.hookimpl(trylast=True)  # of what -m and -k leave
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--one-of-each"):
-        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        first = {
+            item.nodeid.partition("[")[0]: item for item in reversed(items) if not item.get_closest_marker("whole")
+        }
         config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
         items[:] = [item for item in items if item in first.values()]
     if hasattr(config, "workerinput"):  # what takes long is begun first
