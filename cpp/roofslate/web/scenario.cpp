@@ -26,7 +26,8 @@ namespace roofslate::web
             if (spec.is_choice())
             {
                 for (int k = 0; k <= int(spec.high); ++k)
-                    text += (k ? ", " : "a position: ") + std::to_string(k) + " ('" + spec.choices[std::size_t(k)] + "')";
+                    text +=
+                        (k ? ", " : "a position: ") + std::to_string(k) + " ('" + spec.choices[std::size_t(k)] + "')";
                 return text;
             }
             if (spec.low > -1e300)
@@ -161,9 +162,8 @@ namespace roofslate::web
             throw Error("AxisError", "the axis " + name_of(quantity) + " has no values, expected one or more");
         check(quantity, values, size);
         const std::vector<const Input*> known = axis_inputs();
-        const bool is_new = std::none_of(known.begin(), known.end(), [&](const Input* i) {
-            return i->quantity == quantity;
-        });
+        const bool is_new =
+            std::none_of(known.begin(), known.end(), [&](const Input* i) { return i->quantity == quantity; });
         if (is_new && known.size() + 1 == most_axes) // the solver takes one more
             throw axis_error("a scenario has at most " + std::to_string(most_axes - 1) + " axes");
         if (is_new) // it may have been a number, further ahead
@@ -429,8 +429,10 @@ namespace roofslate::web
                 for (std::size_t k = 0; k < inputs.size(); ++k)
                     targets.push_back({derivatives.nodes[k], results + k * points, stride, true});
                 store(grid.graph, targets, {});
-                const bool finite = derivatives.finite
-                    || std::all_of(results, results + inputs.size() * points, [](double x) { return std::isfinite(x); });
+                const bool finite =
+                    derivatives.finite || std::all_of(results, results + inputs.size() * points, [](double x) {
+                        return std::isfinite(x);
+                    });
                 if (finite)
                     break;
             }
@@ -475,7 +477,8 @@ namespace roofslate::web
     {
         if (!axis_inputs().empty())
             throw axis_error(
-                "explain is about one point, but " + name_of(axis_inputs()[0]->quantity) + " is an axis. Set a number.");
+                "explain is about one point, but " + name_of(axis_inputs()[0]->quantity)
+                + " is an axis. Set a number.");
         check_bounds();
         Grid grid({}, supplied());
         nodes(grid, {output});
