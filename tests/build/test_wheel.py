@@ -20,6 +20,7 @@ else:
     import tomli as tomllib
 
 MOST_BYTES = 3 << 20
+ENGINE = "python/roofslate/web/engine.wasm"  # git ignores it
 # The core of the tests, with the files that it needs.
 CORE = [
     f"python/{path}.py" for path in ("evaluation/test_value", "evaluation/test_evaluate", "registry/test_reference")
@@ -86,7 +87,9 @@ def asked(
     """What a Python of that environment says, with nothing of this one and nothing on the path."""
     # NumPy's OpenBLAS chooses its kernels by the model of the processor, and would take those that qemu refuses to run.
     environment = {"HOME": os.devnull, "OPENBLAS_CORETYPE": "Nehalem"}
-    return subprocess.run([*before, str(python), *arguments], capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(
+        [*before, str(python), *arguments], capture_output=True, text=True, check=False, env=environment
+    )
 
 
 def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
@@ -98,7 +101,8 @@ def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    assert names == {name for name in tracked if name and (ROOT / name).exists()} | {"PKG-INFO"}
+    built = {name for name in (ENGINE,) if (ROOT / name).exists()}
+    assert names == {name for name in tracked if name and (ROOT / name).exists()} | {"PKG-INFO"} | built
 
 
 @pytest.mark.long
@@ -114,6 +118,8 @@ def test_it_is_small_and_for_old_systems(wheel: Path) -> None:
         assert names.count(f"roofslate/{generated}") == 1
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"roofslate"}
     assert "roofslate/presets/data/models.toml" in names
+    assert "roofslate/web/engine.js" in names
+    assert (ENGINE.removeprefix("python/") in names) == (ROOT / ENGINE).exists()
 
 
 @pytest.mark.long
