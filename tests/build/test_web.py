@@ -35,12 +35,13 @@ def _engine() -> None:
 
 
 def run(function: str) -> Any:
-    """What a function of an engine and a scenario returns, or its error."""
+    """Result of a function of an engine and a scenario, or its error."""
     code = CHECK % (ROOT, web_bits.ENGINE, function)
     command = [shutil.which("node") or "node", "--input-type=module", "--eval", code]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.slow
 def test_two_thousand_answers_have_the_same_bits() -> None:
     assert not web_bits.compare(0, 2000)
 
@@ -51,8 +52,8 @@ def test_a_hundred_thousand_answers_have_the_same_bits() -> None:
 
 
 def test_questions_of_each_kind_are_answered() -> None:
-    asked = [web_bits.question(number) for number in range(200)]
-    answered = {one["kind"] for one, answer in asked if not (isinstance(answer, dict) and "error" in answer)}
+    questions = [web_bits.question(number) for number in range(200)]
+    answered = {one["kind"] for one, answer in questions if not (isinstance(answer, dict) and "error" in answer)}
     assert answered == {*web_bits.KINDS}
 
 
