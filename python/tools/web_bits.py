@@ -23,7 +23,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from roofslate import _core
@@ -43,12 +43,12 @@ FEW_SHOWN = 10
 
 
 def missing() -> list[str]:
-    """List what is needed and is not there."""
-    return [what for what, there in (("node", shutil.which("node")), (ENGINE.name, ENGINE.exists())) if not there]
+    """List required files and programs that are missing."""
+    return [name for name, exists in (("node", shutil.which("node")), (ENGINE.name, ENGINE.exists())) if not exists]
 
 
 class Scenario:
-    """Random inputs of a random quantity, as arrays by name; arrays of more than a number are axes."""
+    """Random inputs of a random quantity, as arrays by name."""
 
     def __init__(self, choose: random.Random) -> None:
         self.choose = choose
@@ -129,42 +129,44 @@ def _reached(output: str) -> list[str]:
 
 
 def question(number: int) -> tuple[dict[str, Any], Any]:
-    """The question of a number, and what the core of this machine answers."""
+    """The question of a number, with the answer of the native core."""
     choose = random.Random(number)
     kind = choose.choices(list(KINDS), list(KINDS.values()))[0]
     scenario = Scenario(choose)
-    asked: dict[str, Any] = {"kind": kind}
+    content: dict[str, Any] = {"kind": kind}
     if kind == "explain":
         for name in scenario.axes:
             scenario.inputs[name] = scenario.inputs[name][:1]
         scenario.axes = []
     try:
-        answer = globals()[f"_{kind}"](scenario, asked)
+        answer = globals()[f"_{kind}"](scenario, content)
     except RoofslateError as error:
         answer = {"error": type(error).__name__}
-    axes_last = sorted(scenario.inputs.items(), key=lambda item: item[0] in scenario.axes and scenario.axes.index(item[0]))
-    asked["inputs"] = [(name, digits(values), name in scenario.axes) for name, values in axes_last]
-    return asked, answer
+    axes_last = sorted(
+        scenario.inputs.items(), key=lambda item: item[0] in scenario.axes and scenario.axes.index(item[0])
+    )
+    content["inputs"] = [(name, digits(values), name in scenario.axes) for name, values in axes_last]
+    return content, answer
 
 
-def _evaluate(scenario: Scenario, asked: dict[str, Any]) -> Any:
-    outputs = asked["outputs"] = list(
+def _evaluate(scenario: Scenario, content: dict[str, Any]) -> Any:
+    outputs = content["outputs"] = list(
         dict.fromkeys([scenario.output, *scenario.choose.sample(scenario.numbers, min(2, len(scenario.numbers)))])
     )
     results = scenario.grid().evaluate(outputs, [], 1, None, "float64")
     return [[[scenario.axes[k] for k in axes], digits(values)] for values, axes in results]
 
 
-def _best(scenario: Scenario, asked: dict[str, Any]) -> Any:
+def _best(scenario: Scenario, content: dict[str, Any]) -> Any:
     choose, output = scenario.choose, scenario.output
     if lookup(output).choices:
         scenario.output = output = "pass_time"
     names = [name for name in scenario.numbers if lookup(name).computed]
     compared = choose.sample(names, min(len(names), choose.choice((0, 1, 1, 2))))
     where = [(name, choose.choice((*RELATIONS, "!=")), scenario.some_value(name)) for name in compared]
-    asked |= {"output": output, "maximize": choose.random() < 0.5}
-    asked["where"] = [(name, relation, digits([value])) for name, relation, value in where]
-    fold = _core.Best([("quantity", output)], asked["maximize"], [_comparison(*one) for one in where])
+    content |= {"output": output, "maximize": choose.random() < 0.5}
+    content["where"] = [(name, relation, digits([value])) for name, relation, value in where]
+    fold = _core.Best([("quantity", output)], content["maximize"], [_comparison(*one) for one in where])
     values, places, _ = scenario.grid().fold(fold, list(range(len(scenario.axes))), 1, None, True)
     if places[0] < 0:
         return None
@@ -172,7 +174,7 @@ def _best(scenario: Scenario, asked: dict[str, Any]) -> Any:
     return [digits(values), dict(zip(scenario.axes, map(int, position), strict=False))]
 
 
-def _solve(scenario: Scenario, asked: dict[str, Any]) -> Any:
+def _solve(scenario: Scenario, content: dict[str, Any]) -> Any:
     choose, output = scenario.choose, scenario.output
     if lookup(output).choices:
         scenario.output = output = "pass_time"
@@ -186,7 +188,7 @@ def _solve(scenario: Scenario, asked: dict[str, Any]) -> Any:
         scenario.axes.remove(unknown)
     scenario.inputs.pop(unknown, None)
     relation, which = choose.choice(RELATIONS), choose.choice(("smallest", "largest", "all"))
-    asked |= {"unknown": unknown, "output": output, "operator": relation, "target": digits([target]), "which": which}
+    content |= {"unknown": unknown, "output": output, "operator": relation, "target": digits([target]), "which": which}
     grid = scenario.grid(unknown=unknown)
     values, reasons, axes, _ = grid.solve(unknown, _comparison(output, relation, target), which, False, 1, None)
     if which == "all" and not axes:
@@ -194,28 +196,26 @@ def _solve(scenario: Scenario, asked: dict[str, Any]) -> Any:
     return [digits(values), [REASONS[reason] for reason in reasons], [scenario.axes[k] for k in axes]]
 
 
-def _derivatives(scenario: Scenario, asked: dict[str, Any]) -> Any:
+def _derivatives(scenario: Scenario, content: dict[str, Any]) -> Any:
     choose, output = scenario.choose, scenario.output
     if lookup(output).choices:
         scenario.output = output = "pass_time"
     given = [name for name in scenario.numbers if name in scenario.inputs or lookup(name).default is not None]
     inputs = choose.sample(given, min(len(given), 3)) or ["batch_size"]
-    asked |= {"output": output, "by": inputs}
+    content |= {"output": output, "by": inputs}
     for name in inputs:
         if name not in scenario.inputs and lookup(name).default is not None:
             scenario.inputs[name] = [float(lookup(name).default or 0)]
     grid = scenario.grid(inputs)
     for at_limits in (False, True):
-        values, _, _, finite = grid.derivatives(
-            [("quantity", output)], inputs, False, True, at_limits, None, 1, None
-        )
+        values, _, _, finite = grid.derivatives([("quantity", output)], inputs, False, True, at_limits, None, 1, None)
         if finite or np.isfinite(values).all():
             break
     return [digits(row) for row in values]
 
 
-def _explain(scenario: Scenario, asked: dict[str, Any]) -> Any:
-    asked["output"] = scenario.output
+def _explain(scenario: Scenario, content: dict[str, Any]) -> Any:
+    content["output"] = scenario.output
     inputs = {name: values[0] for name, values in scenario.inputs.items()}
     return inputs | dict(_core.chain(scenario.output, inputs))
 
@@ -237,7 +237,7 @@ def agree(kind: str, native: Any, web: Any) -> bool:
     """Whether two answers to a question of a kind are the same."""
     if isinstance(native, dict) and "error" in native:
         return isinstance(web, dict) and web.get("error") == native["error"]
-    if kind == "explain":  # what is shown of all that was computed
+    if kind == "explain":  # of which the page shows a part
         return not isinstance(web, dict) and all(digits([native.get(name, math.nan)]) == value for name, value in web)
     if kind == "solve" and isinstance(web, list):  # without the interval that was not searched
         web = [web[0], [reason.split(":")[0] for reason in web[1]], web[2]]
@@ -248,6 +248,11 @@ def batches(numbers: range, size: int = 500) -> Iterator[list[int]]:
     iterator = iter(numbers)
     while batch := list(islice(iterator, size)):
         yield batch
+
+
+def _write(file: IO[str], text: str) -> None:
+    file.write(text)
+    file.flush()
 
 
 def compare(first: int, questions: int) -> list[str]:
@@ -263,10 +268,10 @@ def compare(first: int, questions: int) -> list[str]:
         assert node.stdin
         assert node.stdout
         for batch in batches(range(first, first + questions)):
-            asked = [question(number) for number in batch]
-            text = "".join(f"{json.dumps(one)}\n" for one, _ in asked)
-            writing = writer.submit(lambda text=text: (node.stdin.write(text), node.stdin.flush()))
-            for number, (one, native) in zip(batch, asked, strict=True):
+            content = [question(number) for number in batch]
+            text = "".join(f"{json.dumps(one)}\n" for one, _ in content)
+            writing = writer.submit(_write, node.stdin, text)
+            for number, (one, native) in zip(batch, content, strict=True):
                 line = node.stdout.readline()
                 if not line:
                     raise SystemExit(f"node ended at question {number}: {one}")
@@ -278,8 +283,8 @@ def compare(first: int, questions: int) -> list[str]:
                     differing.append(f"question {number}: {one}\n  native {native}\n  web    {web}")
             writing.result()
         node.stdin.close()
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-    print(f"{questions} questions ({told}, {errors} refused by both): {len(differing) or 'none'} differ")
+    summary = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    print(f"{questions} questions ({summary}, {errors} refused by both): {len(differing) or 'none'} differ")
     print(*differing[:FEW_SHOWN], sep="\n", end="")
     return differing
 

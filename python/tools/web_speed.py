@@ -1,6 +1,6 @@
-"""Measure the engine of web pages: its size, the time to its first answer, and its speed beside the native core.
+"""Measure the engine of web pages: size, time to the first answer, speed relative to the native core.
 
-It needs `make wasm` and Node. The native core runs the base instruction set on one thread, which is what the page has::
+It needs `make wasm` and Node. The native core runs the base instruction set on one thread, as a page does::
 
     python python/tools/web_speed.py
 """
@@ -52,9 +52,9 @@ def question() -> str:
 
 def measure() -> dict[str, float]:
     """Bytes gzipped, milliseconds to load and to the first answer, nanoseconds a point here and there, their ratio."""
-    asked = question()
-    web = ["node", str(ROOT / "tests" / "web" / "speed.mjs"), str(web_bits.ENGINE), asked]
-    native = [sys.executable, "-c", NATIVE, asked]
+    content = question()
+    web = ["node", str(ROOT / "tests" / "web" / "speed.mjs"), str(web_bits.ENGINE), content]
+    native = [sys.executable, "-c", NATIVE, content]
     base = {**os.environ, "ROOFSLATE_SIMD": "base"}
     result: dict[str, float] = {"gzipped": len(gzip.compress(web_bits.ENGINE.read_bytes(), 9, mtime=0))}
     result |= json.loads(subprocess.run(web, capture_output=True, text=True, check=True).stdout)

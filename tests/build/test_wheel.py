@@ -108,6 +108,8 @@ def test_it_is_small_and_for_old_systems(wheel: Path, tmp_path: Path) -> None:
         assert names.count(f"roofslate/{generated}") == 1
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"roofslate"}
     assert "roofslate/presets/data/models.toml" in names
+    assert "roofslate/web/engine.js" in names
+    assert (ENGINE.removeprefix("python/") in names) == (ROOT / ENGINE).exists()
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@
 
 namespace roofslate
 {
-#if defined(ROOFSLATE_ONLY_TAPES) // a page computes from these alone, and loads nothing else
+#if defined(ROOFSLATE_ONLY_TAPES) // pages compute from tapes, and load nothing else
     inline constexpr bool compiles_formulas = false;
 #else
     inline constexpr bool compiles_formulas = true;

@@ -1,6 +1,6 @@
-// The interface in C: what a page calls. Quantities are positions in the registry. Arrays belong to the caller; what a
-// question leaves (numbers, a text) belongs to the engine and is there until the next one. A call that is refused
-// returns -1, and the text says why.
+// The interface in C, for pages. Quantities are positions in the registry. Arrays belong to the caller. Numbers and
+// text of an answer belong to the engine until the next question. A refused call returns -1, and the text gives the
+// reason.
 #include "roofslate/language/error.hpp"
 #include "roofslate/web/scenario.hpp"
 #include <algorithm>
@@ -18,34 +18,34 @@ using web::Scenario;
 
 namespace
 {
-    struct Left
+    struct Response
     {
         std::vector<double> numbers;
         std::string text;
     };
-    Left& left()
+    Response& response()
     {
-        static Left numbers_and_text;
+        static Response numbers_and_text;
         return numbers_and_text;
     }
     template <class Question> int answered(const Question& question)
     {
-        left() = {};
+        response() = {};
         try
         {
             return question();
         }
         catch (const std::bad_alloc&)
         {
-            left().text = "OutOfMemory\tthe question takes more memory than there is; nothing was computed";
+            response().text = "OutOfMemory\tthe question takes more memory than there is; nothing was computed";
         }
         catch (const Error& error)
         {
-            left().text = std::string(error.kind()) + "\t" + error.what();
+            response().text = std::string(error.kind()) + "\t" + error.what();
         }
         catch (const std::exception& error)
         {
-            left().text = std::string("InternalError\t") + error.what();
+            response().text = std::string("InternalError\t") + error.what();
         }
         return -1;
     }
@@ -71,8 +71,8 @@ extern "C"
     }
     ROOFSLATE_EXPORTED void* roofslate_allocate(std::size_t bytes) { return ::operator new(bytes, std::nothrow); }
     ROOFSLATE_EXPORTED void roofslate_release(void* memory) { ::operator delete(memory); }
-    ROOFSLATE_EXPORTED const char* roofslate_text() { return left().text.c_str(); }
-    ROOFSLATE_EXPORTED const double* roofslate_numbers() { return left().numbers.data(); }
+    ROOFSLATE_EXPORTED const char* roofslate_text() { return response().text.c_str(); }
+    ROOFSLATE_EXPORTED const double* roofslate_numbers() { return response().numbers.data(); }
 
     ROOFSLATE_EXPORTED Scenario* roofslate_scenario() { return new Scenario; }
     ROOFSLATE_EXPORTED void roofslate_free(Scenario* scenario) { delete scenario; }
@@ -130,8 +130,8 @@ extern "C"
             for (std::size_t k = 0; k < conditions; ++k)
                 where.push_back({quantities[k], relation_called(operators[k]), values[k]});
             const web::Optimum optimum = scenario->best(output, maximize != 0, where);
-            left().numbers = {double(optimum.exists), optimum.value};
-            left().numbers.insert(left().numbers.end(), optimum.position.begin(), optimum.position.end());
+            response().numbers = {double(optimum.exists), optimum.value};
+            response().numbers.insert(response().numbers.end(), optimum.position.begin(), optimum.position.end());
             return int(optimum.position.size());
         });
     }
@@ -148,10 +148,10 @@ extern "C"
         return answered([&] {
             const web::Solution solution =
                 scenario->solve(input, {output, relation_called(relation), target}, static_cast<Which>(which));
-            left().numbers = {double(solution.values.size()), double(solution.axes)};
-            left().numbers.insert(left().numbers.end(), solution.values.begin(), solution.values.end());
+            response().numbers = {double(solution.values.size()), double(solution.axes)};
+            response().numbers.insert(response().numbers.end(), solution.values.begin(), solution.values.end());
             for (std::size_t k = 0; k < solution.reasons.size(); ++k)
-                left().text += (k ? "\n" : "") + solution.reasons[k];
+                response().text += (k ? "\n" : "") + solution.reasons[k];
             return int(solution.each);
         });
     }
@@ -164,21 +164,22 @@ extern "C"
     {
         return answered([&] {
             const web::Slopes slopes = scenario->differentiate(output, {inputs, inputs + count});
-            left().numbers = {double(slopes.axes)};
-            left().numbers.insert(left().numbers.end(), slopes.values.begin(), slopes.values.end());
+            response().numbers = {double(slopes.axes)};
+            response().numbers.insert(response().numbers.end(), slopes.values.begin(), slopes.values.end());
             return 0;
         });
     }
-    // Returns the number of steps, with their values as numbers. The text has a line for each: its quantity, that of
-    // the formula, that which binds, the position of its origin, the needs, the formula and the remark, apart by tabs.
+    // Returns the number of steps, with their values as numbers. The text has a line for each: its quantity, the
+    // quantity of the formula, the binding quantity, the position of its origin, the needs, the formula and the remark,
+    // apart by tabs.
     ROOFSLATE_EXPORTED int roofslate_explain(const Scenario* scenario, int output)
     {
         return answered([&] {
             const std::vector<web::Step> steps = scenario->explain(output);
             for (const web::Step& step : steps)
             {
-                left().numbers.push_back(step.value);
-                std::string& text = left().text;
+                response().numbers.push_back(step.value);
+                std::string& text = response().text;
                 text += (text.empty() ? "" : "\n") + std::to_string(step.quantity) + "\t" + std::to_string(step.formula)
                     + "\t" + std::to_string(step.condition) + "\t" + std::to_string(int(step.origin)) + "\t";
                 for (std::size_t k = 0; k < step.needs.size(); ++k)

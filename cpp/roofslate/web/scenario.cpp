@@ -26,7 +26,8 @@ namespace roofslate::web
             if (spec.is_choice())
             {
                 for (int k = 0; k <= int(spec.high); ++k)
-                    text += (k ? ", " : "a position: ") + std::to_string(k) + " ('" + spec.choices[std::size_t(k)] + "')";
+                    text +=
+                        (k ? ", " : "a position: ") + std::to_string(k) + " ('" + spec.choices[std::size_t(k)] + "')";
                 return text;
             }
             if (spec.low > -1e300)
@@ -60,20 +61,20 @@ namespace roofslate::web
         Condition condition_of(const Comparison& comparison)
         {
             using Kind = Condition::Kind;
-            Formula left = formula_of_quantity(comparison.quantity), right = formula_of_number(comparison.value);
+            Formula quantity = formula_of_quantity(comparison.quantity), number = formula_of_number(comparison.value);
             const std::string_view relation = comparison.relation;
             if (relation == "<")
-                return {std::move(left), Kind::less, std::move(right)};
+                return {std::move(quantity), Kind::less, std::move(number)};
             if (relation == "<=")
-                return {std::move(left), Kind::less_equal, std::move(right)};
+                return {std::move(quantity), Kind::less_equal, std::move(number)};
             if (relation == ">")
-                return {std::move(right), Kind::less, std::move(left)};
+                return {std::move(number), Kind::less, std::move(quantity)};
             if (relation == ">=")
-                return {std::move(right), Kind::less_equal, std::move(left)};
+                return {std::move(number), Kind::less_equal, std::move(quantity)};
             if (relation == "==")
-                return {std::move(left), Kind::equal, std::move(right)};
+                return {std::move(quantity), Kind::equal, std::move(number)};
             if (relation == "!=")
-                return {std::move(left), Kind::not_equal, std::move(right)};
+                return {std::move(quantity), Kind::not_equal, std::move(number)};
             throw type_error("unknown operator '" + std::string(relation) + "', expected <, <=, ==, !=, >= or >");
         }
         void check_value(const Comparison& comparison)
@@ -161,9 +162,8 @@ namespace roofslate::web
             throw Error("AxisError", "the axis " + name_of(quantity) + " has no values, expected one or more");
         check(quantity, values, size);
         const std::vector<const Input*> known = axis_inputs();
-        const bool is_new = std::none_of(known.begin(), known.end(), [&](const Input* i) {
-            return i->quantity == quantity;
-        });
+        const bool is_new =
+            std::none_of(known.begin(), known.end(), [&](const Input* i) { return i->quantity == quantity; });
         if (is_new && known.size() + 1 == most_axes) // the solver takes one more
             throw axis_error("a scenario has at most " + std::to_string(most_axes - 1) + " axes");
         if (is_new) // it may have been a number, further ahead
@@ -316,9 +316,9 @@ namespace roofslate::web
         if (answer.counts[0] == nowhere)
             return {false, answer.numbers[0], {}};
         std::vector<std::int64_t> position(sizes.size());
-        std::int64_t rest = answer.counts[0];
-        for (std::size_t a = sizes.size(); a-- > 0; rest /= std::int64_t(sizes[a]))
-            position[a] = rest % std::int64_t(sizes[a]);
+        std::int64_t index = answer.counts[0];
+        for (std::size_t a = sizes.size(); a-- > 0; index /= std::int64_t(sizes[a]))
+            position[a] = index % std::int64_t(sizes[a]);
         return {true, answer.numbers[0], std::move(position)};
     }
     Solution Scenario::solve(int input, const Comparison& condition, Which which) const
@@ -344,17 +344,16 @@ namespace roofslate::web
         std::vector<Supplied> inputs = supplied();
         inputs.push_back({input, view, false});
         Grid grid(std::move(sizes), std::move(inputs));
-        const int asked[]{condition.quantity};
         try
         {
-            grid.closure.node(asked[0]);
+            grid.closure.node(condition.quantity);
         }
         catch (const Error&)
         {
             Scenario with_unknown = *this;
             with_unknown.inputs_.push_back({input, {stand_in}, true});
             Grid other(with_unknown.shape(), with_unknown.supplied());
-            with_unknown.nodes(other, {asked[0]});
+            with_unknown.nodes(other, {condition.quantity});
             throw;
         }
         const roofslate::Comparison comparison =
@@ -368,9 +367,9 @@ namespace roofslate::web
             std::string reason = words[std::size_t(outcome)];
             if (!roots.left.empty() && (outcome == Outcome::undecided || outcome == Outcome::many))
             {
-                const Range& left = roots.left[point];
+                const Range& unsearched = roots.left[point];
                 reason += outcome == Outcome::many ? ": the first are given, the search ended" : ": the search gave up";
-                reason += formatted(" between %.6g and %.6g", left.low, left.high)
+                reason += formatted(" between %.6g and %.6g", unsearched.low, unsearched.high)
                     + (spec.unit == std::string_view("1") ? "" : std::string(" ") + spec.unit);
             }
             ++point;
@@ -429,8 +428,10 @@ namespace roofslate::web
                 for (std::size_t k = 0; k < inputs.size(); ++k)
                     targets.push_back({derivatives.nodes[k], results + k * points, stride, true});
                 store(grid.graph, targets, {});
-                const bool finite = derivatives.finite
-                    || std::all_of(results, results + inputs.size() * points, [](double x) { return std::isfinite(x); });
+                const bool finite =
+                    derivatives.finite || std::all_of(results, results + inputs.size() * points, [](double x) {
+                        return std::isfinite(x);
+                    });
                 if (finite)
                     break;
             }
@@ -447,7 +448,7 @@ namespace roofslate::web
 
     namespace
     {
-        // What a max or min chose and what led to the formula, for a reader.
+        // Choices of max and min, and conditions of the formula, in words.
         void decide(Step& step, const Applied& applied, const std::vector<std::string>& choices)
         {
             std::vector<std::string> remarks;
@@ -475,7 +476,8 @@ namespace roofslate::web
     {
         if (!axis_inputs().empty())
             throw axis_error(
-                "explain is about one point, but " + name_of(axis_inputs()[0]->quantity) + " is an axis. Set a number.");
+                "explain is about one point, but " + name_of(axis_inputs()[0]->quantity)
+                + " is an axis. Set a number.");
         check_bounds();
         Grid grid({}, supplied());
         nodes(grid, {output});
@@ -491,7 +493,7 @@ namespace roofslate::web
         const auto is_known = [&](int q) { return q >= 0 && known[std::size_t(q)]; };
 
         std::vector<Step> by_quantity(count);
-        std::vector<int> order; // each after what it needs
+        std::vector<int> order; // each after its needs
         std::vector<char> placed(count, 0);
         const auto step_of = [&](int q) {
             const Entry& e = registry()[q];

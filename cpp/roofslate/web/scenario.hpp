@@ -28,7 +28,7 @@ namespace roofslate::web
     };
     struct Slopes
     {
-        std::vector<double> values; // for each input one after the other, over the axes
+        std::vector<double> values; // one array for each input, over the axes
         AxisSet axes; // an input that decides nothing any more may leave the output more of them
     };
     enum class Origin
@@ -36,7 +36,7 @@ namespace roofslate::web
         given,
         by_default,
         formula,
-        other_quantity, // which stands in for it
+        other_quantity, // its substitute
     };
     struct Step
     {
@@ -46,7 +46,7 @@ namespace roofslate::web
         int formula = -1;   // the quantity whose formula, or whose value, it is; -1: none
         int condition = -1; // the quantity that binds in a max or min; -1: none
         std::vector<int> needs{}; // that decide the value, in the formula's order
-        std::string text{}, remark{}; // the formula that choices leave, and what max, min and choices decided
+        std::string text{}, remark{}; // the formula after choices, and the decisions of max and min
     };
 
     // Everything that it refuses is an Error that names the quantity. It owns copies of the numbers.
@@ -60,7 +60,7 @@ namespace roofslate::web
         std::size_t size_of_axis(std::size_t axis) const;
 
         std::vector<AxisSet> axes_of(const std::vector<int>& outputs) const;
-        // One array for each output, over its axes, the last one fastest.
+        // An array for each output, over its axes, the last axis fastest.
         void evaluate(const std::vector<int>& outputs, const std::vector<double*>& results) const;
         Optimum best(int output, bool maximize, const std::vector<Comparison>& where) const;
         Solution solve(int input, const Comparison& condition, Which which) const;
