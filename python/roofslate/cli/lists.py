@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +16,7 @@ from roofslate.display.html import columns
 from roofslate.presets.catalog import Catalog, measured_as
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.presets.synonyms import ranked
+from roofslate.registry.quantity_table import quantities
 from roofslate.registry.registry import lookup, matching, unknown_quantity
 
 if TYPE_CHECKING:
@@ -34,12 +34,10 @@ def run_quantities(search: str | None, form: str) -> None:
     found = matching(search)
     if not found:
         raise unknown_quantity(search)
-    if form in ("csv", "json"):  # pandas is slow to load
-        table = import_module("roofslate.registry.quantity_table").quantities(search)
     if form == "csv":
-        click.echo(table.to_csv(), nl=False)
+        click.echo(quantities(search).to_csv(), nl=False)
     elif form == "json":
-        click.echo(table.reset_index().to_json(orient="records", indent=2, force_ascii=False))
+        click.echo(quantities(search).reset_index().to_json(orient="records", indent=2, force_ascii=False))
     else:
         exact = [str(q) for q in found if q.name == search]
         rows = [(q.name, q.unit, q.brief) for q in found if q.name != search]
