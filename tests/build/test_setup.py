@@ -1,4 +1,4 @@
-"""The set-up shows its phases: a line each with seconds, which a terminal shows as they pass."""
+"""The set-up shows its phases, a line each with the seconds that it took."""
 
 import os
 import pty

@@ -44,7 +44,7 @@ def _plain(text: str) -> str:
 
 
 def _group(text: str) -> tuple[str, str]:
-    """Split a text after its first group in braces; return its content and the remainder."""
+    """Return the content of the first group in braces, and the text after it."""
     start = text.index("{")
     depth = 0
     for end in range(start, len(text)):
@@ -65,7 +65,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _factors(text: str) -> Counter[str] | None:
-    """Count each factor of a product or ratio, negative below the line; None for sums and functions."""
+    """Count the factors of a product or ratio, or return None for other formulas."""
     counts: Counter[str] = Counter()
     at, sign = 0, 1
     while at < len(text):

@@ -268,8 +268,8 @@ def test_formulas_say_more_than_their_symbol():
             for block in section["block"]:
                 for step in writer.make_formulas(block, {}).formulas if "formulas" in block else ():
                     assert step.numbers != step.result, step.name
-                    left, _, right = step.sides.partition(" = ")
-                    assert not right or not repeats_symbol(left, right), step.name
+                    symbol, _, expression = step.sides.partition(" = ")
+                    assert not expression or not repeats_symbol(symbol, expression), step.name
 
 
 def test_the_contents_explain_the_missing_chapter(written):
