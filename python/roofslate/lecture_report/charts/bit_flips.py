@@ -44,7 +44,7 @@ def _avalanche(*, rounds: int = 12, samples: int = 200, width: int = 64, seed: i
     ),
     inputs=("rounds", "samples", "width", "seed"),
     chapter=7,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def avalanche(ax: Axes, table: pd.DataFrame) -> None:
     """Share of flipped output bits of a Feistel cipher and of a network, by round.

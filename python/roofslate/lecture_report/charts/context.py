@@ -143,7 +143,7 @@ def _cost_vs_context(**inputs: Any) -> pd.DataFrame:
         "long_context_premium",
     ),
     chapter=6,
-    size=(6.6, 4.2),
+    size=(6.5, 4.2),
 )
 def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of a token by context length, with a two-tier price.

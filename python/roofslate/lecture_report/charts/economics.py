@@ -145,11 +145,11 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
             ax, f"alone: {lone},\n{penalty:,.4g} × the floor", (1, marks["lone_cost"]), (0.09, 0.965), va="top"
         )
     if marks["fast_batch"] >= batch[0]:
-        ax.plot(marks["fast_batch"], marks["fast_cost"], "D", color="#D55E00", markersize=7, label="fast", zorder=3)
+        ax.plot(marks["fast_batch"], marks["fast_cost"], "D", color=style.RED, markersize=7, label="fast", zorder=3)
         text = f"fast mode: {marks['price_factor']:g} × the price\nfor {marks['speed_factor']:.3g} × the speed"
         point = (marks["fast_batch"], marks["fast_cost"])
         x, y = ax.transAxes.inverted().transform(ax.transData.transform(point))
-        style.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.44 if x > 0.2 else 0.9)), color="#A84A00")
+        style.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.44 if x > 0.2 else 0.9)), color=style.RED)
     if crossing <= batch[-1]:
         ax.plot(
             crossing, marks["crossing_cost"], "o", color=style.BOLD["color"], markersize=8, label="crossing", zorder=3

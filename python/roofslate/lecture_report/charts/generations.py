@@ -95,7 +95,7 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
         "{most_balance_tokens} tokens, around the lecture's {claimed_balance_tokens}."
     ),
     inputs=("weight_format",),
-    size=(7.2, 5.6),
+    size=(6.5, 5.6),
 )
 def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     """Compute, bandwidth, memory and balance of chips by year of announcement.

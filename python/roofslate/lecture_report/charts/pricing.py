@@ -175,7 +175,7 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
         "longest_context",
     ),
     chapter=6,
-    size=(7.4, 6.6),
+    size=(6.5, 6.6),
 )
 def price_map(ax: Axes, table: pd.DataFrame) -> None:
     """KV cache per token, price ratio and price of holding, by price list.

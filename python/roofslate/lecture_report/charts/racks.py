@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.display.diagram import box, letters, whole
 from roofslate.errors import AxisError, MissingInput, ValueRangeError
-from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE
+from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE, WORD
 from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
 from roofslate.presets.catalog import hardware
 from roofslate.presets.lookup import find_preset
@@ -83,7 +83,7 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
         "cable_limit",
     ),
     chapter=2,
-    size=(7.4, 4.0),
+    size=(6.5, 4.0),
 )
 def cable_density(ax: Axes, table: pd.DataFrame) -> None:
     """Cables of a rack by its chips, for two densities of trays.
@@ -121,7 +121,7 @@ def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
     drawn = min(trays, _MOST_TRAYS)
     box(ax, (x, 0), (1, 1.05), "rack", facecolor="none", edgecolor=style.INK, linewidth=1.3)
     box(ax, (x + 0.06, 0.465), (0.88, 0.12), "switch", facecolor="#DCE9F3", edgecolor=INSIDE, zorder=3)
-    ax.text(x + 0.5, 0.525, "switches", ha="center", va="center", fontsize=0.85 * size, color=INSIDE, zorder=4)
+    ax.text(x + 0.5, 0.525, "switches", ha="center", va="center", fontsize=size, color=WORD, zorder=4)
     step = 0.42 / drawn
     lanes = drawn * _CABLES_OF_A_TRAY
     for way in (1, -1):
@@ -152,7 +152,7 @@ def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
                 )
     if drawn < trays:
         note = f"{trays:,} trays a side"
-        ax.text(x + 0.5, 1.07, note, ha="center", va="bottom", fontsize=0.8 * size, color=style.NOTE)
+        ax.text(x + 0.5, 1.07, note, ha="center", va="bottom", fontsize=size, color=style.NOTE)
 
 
 def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
@@ -283,7 +283,7 @@ def _scale_up_domains(**inputs: Any) -> pd.DataFrame:
         "takes more hops."
     ),
     chapter=2,
-    size=(8.2, 4.7),
+    size=(6.5, 4.7),
 )
 def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     """Scale-up domains of several systems, with dies, links and memory.

@@ -75,7 +75,7 @@ def _coverage_vs_batch(**inputs: Any) -> pd.DataFrame:
         "{most_batch:2}. Below that a pass is faster than the latency floor, which reads everything."
     ),
     inputs=("expert_reads", "model"),
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def coverage_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Share of routed experts and of weights that a pass reads, by batch size.
@@ -163,7 +163,7 @@ def _speculation_vs_batch(*, acceptance_rate: Any = 0.8, draft_cost: Any = 0.05,
     ),
     inputs=("acceptance_rate", "draft_cost", "context_length"),
     chapter=7,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def speculation_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Speed-up of drafted tokens by batch size, for four draft lengths.
@@ -227,7 +227,7 @@ def _energy_vs_batch(**inputs: Any) -> pd.DataFrame:
     ),
     inputs=("replica_power", "power_usage_effectiveness", "electricity_price"),
     chapter=7,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def energy_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Electric energy of a token against the batch, for several contexts.

@@ -205,7 +205,7 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
         "hop_latency",
     ),
     chapter=3,
-    size=(7.2, 4.0),
+    size=(6.5, 4.0),
 )
 def hop_path(ax: Axes, table: pd.DataFrame) -> None:
     """Latency of a hop between racks by part, and its effect on a token.

@@ -84,7 +84,7 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
         "prices",
     ),
     chapter=6,
-    size=(7.4, 4.2),
+    size=(6.5, 4.2),
 )
 def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of retrieving and of holding a token's KV cache, by tier.
@@ -208,7 +208,7 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
         "prices",
     ),
     chapter=6,
-    size=(7.0, 4.5),
+    size=(6.5, 4.5),
 )
 def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of reusing a token's KV cache by hold time, for each tier.
