@@ -188,11 +188,14 @@ def _best_shift(
     text: Text, box: Bbox, taken: list[Bbox], lines: _Lines, room: Bbox, points: list[Any]
 ) -> NDArray[np.float64]:
     """Shift of a text, in pixels, to the nearest place clear of texts and, for a finding, of lines."""
+    if not np.isfinite([*box.min, *box.max]).all():
+        return np.zeros(2)
     if not _hits(box, taken) and not lines.crossed(box.min[None], box.max[None]).any():
         return np.zeros(2)
     step = box.height / max(1, text.get_text().count("\n") + 1) / 3
     frame = text.axes.get_window_extent() if text.axes is not None else room
-    reach_x, reach_y = (max(side, 60.0) for side in (frame.width, frame.height))
+    reach_x, reach_y = (min(max(side, 60.0), 1500.0) for side in (frame.width, frame.height))
+    step = max(step, reach_x / 120, reach_y / 100)
     across = np.unique(np.concatenate([[0.0], np.arange(-reach_x, reach_x, 2 * step)]))
     up = np.unique(np.concatenate([[0.0], np.arange(-reach_y, reach_y, step)]))
     shifts = np.stack(np.meshgrid(across, up, indexing="ij"), axis=-1).reshape(-1, 2)

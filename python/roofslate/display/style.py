@@ -42,6 +42,7 @@ __all__ = [
     "callout",
     "corner",
     "counted",
+    "decade_ticks",
     "drawing",
     "end_ticks",
     "house_style",
@@ -370,6 +371,18 @@ def end_ticks(axis: Axis) -> None:
         (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(kept))
 
 
+def decade_ticks(axis: Axis, unit: str, count: int, write: Callable[[float], str] | None = None) -> None:
+    """Put at most `count` ticks at powers of ten on a logarithmic axis."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = np.log10(sorted(axis.get_view_interval()))
+    decades = np.arange(math.ceil(low), math.floor(high) + 1)
+    step = max(1, -(-len(decades) // count))
+    axis.set_major_locator(FixedLocator([float(10.0**k) for k in decades[::step]]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: write(x) if write else scale_of([x], unit).tick(x)))
+
+
 def pixels(ax: Axes) -> tuple[float, float]:
     box = ax.get_window_extent()
     return max(box.width, 1.0), max(box.height, 1.0)
@@ -454,22 +467,26 @@ def _apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list
 def callout(
     ax: Axes,
     text: str,
-    at: tuple[float, float],
+    at: tuple[float, float] | None,
     to: tuple[float, float],
     *,
     color: str = INK,
     **more: Any,
 ) -> Annotation:
-    """Write a remark at `to`, in shares of the axes, with a thin arrow to the point `at`."""
+    """Write a finding near `to`, in shares of the axes, with a thin arrow to the point `at` if one is given.
+
+    When the figure is drawn, the text moves to the nearest place clear of lines and of other texts.
+    """
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 4, "mutation_scale": 8}
     return ax.annotate(
         text,
-        at,
+        to if at is None else at,
         xytext=to,
+        xycoords="axes fraction" if at is None else "data",
         textcoords="axes fraction",
         fontsize=9,
         color=color,
-        arrowprops=arrow,
+        arrowprops=None if at is None else arrow,
         **{"ha": "left", "va": "center", "gid": _FINDING, **more},
     )
 

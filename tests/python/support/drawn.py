@@ -151,7 +151,20 @@ def faint_lines(figure: Any) -> list[tuple[str, float]]:
 
 _MODELS = ("DeepSeek-V3", "Llama-3.1-70B", "Llama-3.1-405B", "gpt-oss-120b", "Qwen3-235B-A22B", "Kimi-K2", "Mistral-7B")
 _MACHINES = ("HGX H100", "HGX H200", "GB200 NVL72", "Vera Rubin NVL72")
-_CHIPS = ("A100-80", "H100", "H200", "B200", "GB200", "GB300", "Rubin", "MI300X", "MI325X", "MI355X", "TPU v5e", "TPU v5p")
+_CHIPS = (
+    "A100-80",
+    "H100",
+    "H200",
+    "B200",
+    "GB200",
+    "GB300",
+    "Rubin",
+    "MI300X",
+    "MI325X",
+    "MI355X",
+    "TPU v5e",
+    "TPU v5p",
+)
 _SYSTEMS = ("HGX H100", "HGX H200", "GB200 NVL72", "GB300 NVL72", "Vera Rubin NVL72", "Rubin Ultra NVL576", "MI300X")
 _SYSTEMS += ("Trainium2", "TPU v5p", "TPU 7x")
 _LISTS = ("lecture", "Gemini 2.5 Pro", "Gemini 3.1 Pro", "Claude Opus 4.6 until 2026-03-12", "GPT-5.5", "DeepSeek-V3")
@@ -209,7 +222,9 @@ def _machine(chart: Chart, rng: np.random.Generator, pool: dict[str, Any]) -> di
         try:
             chart.data(**inputs)
         except MissingInput as error:
-            name = next((name for name in re.findall(r"'(\w+)'", str(error)) if name in pool and name not in inputs), None)
+            name = next(
+                (name for name in re.findall(r"'(\w+)'", str(error)) if name in pool and name not in inputs), None
+            )
             if name is None:
                 return None
             inputs[name] = _varied(name, pool[name], rng)
@@ -222,7 +237,12 @@ def _machine(chart: Chart, rng: np.random.Generator, pool: dict[str, Any]) -> di
 
 def value_pool() -> dict[str, Any]:
     """Every input that a chart declares, at the first value that one has."""
-    pool: dict[str, Any] = {"weight_format": "fp8", "kv_format": "fp8", "compute_format": "bf16", "prefill_utilization": 0.5}
+    pool: dict[str, Any] = {
+        "weight_format": "fp8",
+        "kv_format": "fp8",
+        "compute_format": "bf16",
+        "prefill_utilization": 0.5,
+    }
     for chart in charts.all():
         for name, x in chart.inputs.items():
             pool.setdefault(name, x)
@@ -231,7 +251,7 @@ def value_pool() -> dict[str, Any]:
 
 
 def random_inputs(chart: Chart, count: int, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Draw `count` accepted calls of a chart: of named things, of the lecture's inputs changed, or of other machines."""
+    """Draw `count` accepted calls of a chart: named things, changed inputs of the lecture, other machines."""
     rng = np.random.default_rng([seed, int(chart.number[1:])])
     pool = value_pool()
     made = 0
@@ -257,9 +277,12 @@ def random_inputs(chart: Chart, count: int, seed: int = 0) -> Iterator[dict[str,
 
 
 @contextlib.contextmanager
-def drawn(chart: Chart, **inputs: Any) -> Iterator[Any]:
+def drawn(chart: Chart, *, ground: str = "white", **inputs: Any) -> Iterator[Any]:
     """Axes of a chart, its figure drawn on a canvas, closed at the end of the block."""
-    with mpl.rc_context({**mpl.rcParamsDefault, "backend": "Agg"}), warnings.catch_warnings():
+    with (
+        mpl.rc_context({**mpl.rcParamsDefault, "backend": "Agg", "figure.facecolor": ground}),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", category=UserWarning)
         ax = chart(**inputs)
         ax.figure.canvas.draw()

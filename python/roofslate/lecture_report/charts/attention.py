@@ -144,7 +144,7 @@ def _first_tokens(inset: Axes, table: pd.DataFrame) -> None:
     short = marks["short_context"]
     context = table.index.to_numpy(dtype=float)
     inset.plot(context, table["flops_per_token"], **{**style.COMPUTE, "linewidth": 1.8})
-    inset.plot(context, table["attention_flops_per_token"], **{**style.KV, "color": "#B26B00", "linewidth": 1.8})
+    inset.plot(context, table["attention_flops_per_token"], **{**style.KV, "linewidth": 1.8})
     inset.set(xlim=(0, short), ylim=(0, 1.4 * marks["flops_per_token"]), yticks=[])
     inset.set_xticks([0, short], ["0", style.text_of(short, "token")], fontsize=8)
     inset.set_title("the first tokens", fontsize=8, weight="normal", loc="center", pad=3)

@@ -392,9 +392,7 @@ def _second_network(ax: Axes, marks: dict[str, float], width: float, starts: lis
         ax.plot([first, x, x], [y, y, end], linewidth=1.6, gid="trunk", **CROSSING)
     box(ax, (x - 1.3, 4.15), (2.6, 1.7), "data-center switch", facecolor="#F6DFD0", edgecolor=OUTSIDE)
     orange: dict[str, Any] = {"fontsize": size, "color": OUTSIDE}
-    ax.text(
-        x, 5.0, "switch of the\ndata center", ha="center", va="center", zorder=4, fontsize=size, color=OUTSIDE_WORD
-    )
+    ax.text(x, 5.0, "switch of the\ndata center", ha="center", va="center", zorder=4, fontsize=size, color=OUTSIDE_WORD)
     slower = f"{style.text_of(marks['link_bandwidth_ratio'], '1')} {style.TIMES} slower"
     ax.text(x + 0.25, 7.4, slower, ha="left", va="center", weight="bold", **orange)
     speed = style.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")

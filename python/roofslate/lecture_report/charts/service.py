@@ -102,10 +102,15 @@ def latency_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
     for (name, label), look in zip(_LINES.items(), style.styles(len(_LINES)), strict=True):
         y = table[name].to_numpy()
         ax.plot(rates, y, label=label, linewidth=1.9, color=look["color"], linestyle=look["linestyle"])
-        ends.append((rates[-1], y[-1], label, look["color"]))
+        finite = np.flatnonzero(np.isfinite(y))
+        if finite.size:
+            ends.append((rates[-1], y[finite[-1]], label, look["color"]))
     tail = table["time_to_first_token_p99"].to_numpy()
     promise = marks["time_to_first_token_target"]
-    ax.set_ylim(0.7 * table[list(_LINES)].to_numpy().min(), 1.4 * max(tail.max(), promise))
+    known = table[list(_LINES)].to_numpy()
+    known = known[np.isfinite(known)]
+    low, high = (known.min(), known.max()) if known.size else (promise, promise)
+    ax.set_ylim(0.7 * min(low, promise), 1.4 * max(high, promise))
     ax.plot(rates[[0, -1]], [promise, promise], color=style.NOTE, linewidth=0.9, linestyle="--", label="promise")
     ax.annotate(
         f"promise: {style.text_of(promise, 's')}",
