@@ -96,6 +96,7 @@ def inside(ax: Axes, place: Sequence[float], text: str, size: float, **look: Any
     lines = text.split("\n")
     room = (width / (right - left) * across - 2) / (0.65 * max(map(len, lines)))
     room = min(room, height / (high - low) * up / (1.3 * len(lines)))
-    if room >= (style.LEAST if size >= style.LEAST else 4):
-        look = {"ha": "center", "va": "center", "fontsize": min(size, room), **look}
+    least = style.LEAST if size >= style.LEAST else 4
+    if room >= 0.87 * least:  # the width of letters is taken a little wide
+        look = {"ha": "center", "va": "center", "fontsize": max(min(size, room), least), **look}
         ax.text(x + width / 2, y + height / 2, text, **look)

@@ -213,7 +213,7 @@ def _best_shift(
     shifts, lows, highs = shifts[free], lows[free], highs[free]
     # labels prefer to move up or down, where they stay near their point
     cost = np.hypot(1.3 * shifts[:, 0], shifts[:, 1]) / box.height
-    cost += 1.5 * lines.crossed(lows, highs) * (1.0 if text.get_gid() == FINDING else 0.4)
+    cost += (4.0 if text.get_gid() == FINDING else 0.6) * lines.crossed(lows, highs)
     outside = (lows < frame.min).any(axis=1) | (highs > frame.max).any(axis=1)
     cost += np.where(outside & (shifts != 0).any(axis=1), 6.0, 0.0)
     for point in points:

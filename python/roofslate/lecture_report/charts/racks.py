@@ -308,6 +308,7 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
         panel.set(xscale="log", ylim=(len(table) - 0.5, -0.6))
         panel.text(0, 1.06, heading, transform=panel.transAxes, fontsize=size, va="bottom", weight="bold")
         panel.set_yticks(range(len(table)), [])
+        panel.patch.set_visible(False)  # words of its neighbor may reach into it
         panel.tick_params(axis="y", length=0)
         panel.tick_params(axis="x", labelsize=size)
         for side in ("top", "right", "left"):
@@ -357,7 +358,7 @@ def _domains(panel: Axes, table: pd.DataFrame, size: float) -> None:
         label="scale_up_dies",
         linestyle="none",
     )
-    panel.set_xlim(min(chips.min(), 8) / 2, max(chips.max(), dies[several].max(initial=1), 100) ** 1.75)
+    panel.set_xlim(min(chips.min(), 8) / 2, max(chips.max(), dies[several].max(initial=1), 100) ** 2)
     look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
     for y, (count, inner) in enumerate(zip(chips, dies, strict=True)):
         by_chips, by_dies = (float(table[name].iloc[y]) for name in _GROWTH)

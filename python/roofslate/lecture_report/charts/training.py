@@ -180,7 +180,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
         if roomy:
             panel.set_title(said, fontsize=9, weight="normal", loc="left", pad=4)
         panel.set_yticks([0, least], ["0", f"{least:.3g}"])
-        near = abs(meet - best) < (0.15 if roomy else 0.4) * (right - left)
+        near = abs(meet - best) < (0.25 if roomy else 0.4) * (right - left)
         ticks = [best] if near else sorted([best, meet])
         panel.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
 

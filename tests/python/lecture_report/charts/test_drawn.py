@@ -155,11 +155,10 @@ _CLAIMS: dict[str, list[tuple[str, Any]]] = {
         (r"(.+) × the crossing's price,\n(.+) × its speed", lambda t, x, y: _is_near(x, t.attrs["marks"]["fast_cost"] / t.attrs["marks"]["crossing_cost"], 0.02)),
     ],
     "cost_vs_pass_length": [
-        (r"it still crosses: from (.+) on\narithmetic is the slower clock", lambda t, x: _changes_at(t, x, "memory_compute_ratio", 1.0)),
         (r"compute-bound from (.+) tokens on", lambda t, x: _changes_at(t, x, "memory_compute_ratio", 1.0)),
     ],
     "retrieve_or_hold": [
-        (r"held (.+) and read once, (.+) costs least: (.+)", lambda t, h, way, x: _once(t)[way] == _once(t).min() and _is_near(x, 1e12 * _once(t).min())),
+        (r"held (.+) and read once, (.+) costs least: (.+)", lambda t, _, way, x: _once(t)[way] == _once(t).min() and _is_near(x, 1e12 * _once(t).min())),
     ],
     "coverage_vs_batch": [
         (r"(\d+)%: (.+) sequences", lambda t, share, x: abs(_at(t, "expert_coverage", x) - float(share) / 100) < 0.03),
