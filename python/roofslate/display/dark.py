@@ -92,6 +92,8 @@ def recolor(artists: Iterable[Any]) -> None:
     for artist in artists:
         if isinstance(artist, Text):
             artist.set_color(darkened(artist.get_color()))
+            parts = (artist.get_bbox_patch(), getattr(artist, "arrow_patch", None))
+            recolor(part for part in parts if part is not None)
         elif isinstance(artist, Line2D):
             _recolor_line(artist)
         elif isinstance(artist, Patch):

@@ -142,7 +142,11 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         lone, penalty = style.text_of(marks["lone_cost"], "USD/token"), marks["batch_of_one_penalty"]
         ax.plot(1, marks["lone_cost"], "o", color=style.INK, markersize=6, label="alone", clip_on=False)
         style.callout(
-            ax, f"alone: {lone},\n{penalty:,.4g} × the floor", (1, marks["lone_cost"]), (0.09, 0.965), va="top"
+            ax,
+            f"alone: {lone},\n{style.text_of(penalty, '1', 4)} × the floor",
+            (1, marks["lone_cost"]),
+            (0.09, 0.965),
+            va="top",
         )
     if marks["fast_batch"] >= batch[0]:
         ax.plot(marks["fast_batch"], marks["fast_cost"], "D", color=style.RED, markersize=7, label="fast", zorder=3)

@@ -111,7 +111,7 @@ _TIMES = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.
 
 def _number(text: str) -> float:
     """Number written in a text: ``"4,264"``, ``"87.4k"``, ``"1.39 ms"``, ``"$55.6/Mtok"`` in dollars a token."""
-    match = re.search(r"(-?\d[\d,]*\.?\d*(?:e-?\d+)?) ?([A-Za-zµ]*)", text)
+    match = re.search(r"(-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?) ?([A-Za-zµ]*)", text)
     assert match is not None, text
     value, unit = float(match[1].replace(",", "")), match[2]
     if "/Mtok" in text:
@@ -205,6 +205,7 @@ def _assert_numbers_are_of_the_table(sentence: str, table: Any, inputs: dict[str
     columns = table.select_dtypes("number")
     values = [*table.attrs["marks"].values(), *inputs.values()]
     values += [x for name in columns for x in (columns[name].min(), columns[name].max())]
+    values += [x for level in range(table.index.nlevels) for x in table.index.get_level_values(level).unique()]
     known = [abs(float(x)) for x in values if isinstance(x, (int, float, np.number)) and np.isfinite(x) and x != 0]
     known += [x / factor for x in known for factor in (60, 3600, 86400)]
     leading = np.array([x / 10 ** np.floor(np.log10(x)) for x in known])
