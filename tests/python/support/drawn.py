@@ -8,7 +8,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -19,8 +19,10 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
 from roofslate import charts
 from roofslate.errors import MissingInput, RoofslateError
-from roofslate.plotting.chart import Chart
 from roofslate.registry.registry import entries
+
+if TYPE_CHECKING:
+    from roofslate.plotting.chart import Chart
 
 COLUMN = 6.5  # inches: a letter page within margins of an inch
 LEAST_POINTS = 8.0
@@ -221,7 +223,7 @@ def _machine(chart: Chart, rng: np.random.Generator, pool: dict[str, Any]) -> di
     for _ in range(12):
         try:
             chart.data(**inputs)
-        except MissingInput as error:
+        except MissingInput as error:  # noqa: PERF203 - a dozen calls, each names what the next one needs
             name = next(
                 (name for name in re.findall(r"'(\w+)'", str(error)) if name in pool and name not in inputs), None
             )
