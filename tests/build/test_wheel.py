@@ -30,6 +30,8 @@ OLDEST = [  # releases of what is needed
     for name, release in re.findall(r"^([a-z0-9-]+)>=([0-9.]+)", need)
 ]
 
+ENGINE = "python/roofslate/web/engine.wasm"  # git ignores it
+
 
 def tag_of(python: str) -> str:
     """What an interpreter is called in the name of a wheel."""

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["arrow", "box", "inside", "left_out", "letters", "round_box", "whole"]
+COLUMN = 4.4  # inches between the margins of a figure as wide as a column of text
+
+__all__ = ["COLUMN", "arrow", "box", "inside", "left_out", "letters", "round_box", "whole"]
 
 
 def whole(name: str, value: float) -> int:
@@ -49,9 +51,17 @@ def left_out(count: int, most: int, shown: int | None = None, tail: int | None =
 
 
 def letters(ax: Axes, size: float, figure: tuple[float, float]) -> float:
-    """Return a font size in points, smaller in axes below this figure size in inches."""
+    """Return a font size in points, smaller in axes below this figure size in inches.
+
+    In a figure as wide as a column of text it is at least the smallest size of print.
+    """
     across, up = (side / ax.figure.dpi for side in style.pixels(ax))
-    return max(3.5, size * min(1.0, 1.1 * across / figure[0], 1.1 * up / figure[1]))
+    return max(_least(ax), size * min(1.0, 1.1 * across / figure[0], 1.1 * up / figure[1]))
+
+
+def _least(ax: Axes) -> float:
+    """Least points of letters: those of print, fewer in a part of a figure."""
+    return style.LEAST if style.pixels(ax)[0] / ax.figure.dpi > COLUMN else 3.5
 
 
 def box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], gid: str, **look: Any) -> None:
@@ -86,6 +96,7 @@ def inside(ax: Axes, frame: Sequence[float], text: str, size: float, **look: Any
     lines = text.split("\n")
     points = (width / (last - first) * across - 2) / (0.65 * max(map(len, lines)))
     points = min(points, height / (high - low) * up / (1.3 * len(lines)))
-    if points >= 4:
-        look = {"ha": "center", "va": "center", "fontsize": min(size, points), **look}
+    least = style.LEAST if size >= style.LEAST else 4
+    if points >= 0.87 * least:  # the estimated width of letters is on the safe side
+        look = {"ha": "center", "va": "center", "fontsize": max(min(size, points), least), **look}
         ax.text(x + width / 2, y + height / 2, text, **look)

@@ -27,6 +27,7 @@ __all__ = [
     "HALO",
     "INK",
     "KV",
+    "LEAST",
     "MEMORY",
     "MINUS",
     "NOTE",
@@ -41,6 +42,7 @@ __all__ = [
     "callout",
     "corner",
     "counted",
+    "decade_ticks",
     "drawing",
     "end_ticks",
     "house_style",
@@ -57,7 +59,8 @@ __all__ = [
     "words",
 ]
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# At least 4.5 of contrast on white, and 22 apart in CIELAB for every two, also as seen by colour-blind readers.
+PALETTE = ("#0072B2", "#C90E72", "#044D46", "#89720D", "#7C3D23", "#8D0DEC", "#111111")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#222222"
@@ -68,14 +71,16 @@ ELLIPSIS, MINUS, TIMES = "\N{HORIZONTAL ELLIPSIS}", "\N{MINUS SIGN}", "\N{MULTIP
 
 # One look for each term of a pass in all charts.
 COMPUTE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
-KV: dict[str, Any] = {"color": "#E69F00", "linestyle": "-.", "linewidth": 1.6}
+KV: dict[str, Any] = {"color": "#946000", "linestyle": "-.", "linewidth": 1.6}
 WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": "-", "linewidth": 1.6}
-MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
+MEMORY: dict[str, Any] = {"color": "#6B6B6B", "linestyle": "--", "linewidth": 1.1}
 BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
 UNFIT: dict[str, Any] = {"facecolor": "none", "edgecolor": NOTE, "hatch": "////", "linewidth": 0}  # memory is full
 BATCH = "batch size (sequences)"
-_SMALL, _LINE = 8, 10.5  # font size and height of the line below a title, in points
-_UNDER = "under title"
+LEAST = 8.0  # font size in print, in points
+_SMALL, _LINE = LEAST, 10.5  # font size and height of the line below a title, in points
+_UNDER = "under title"  # `placing.UNDER`, without an import of matplotlib
+_FINDING = "finding"
 
 # Ticks of a logarithmic axis of times.
 _MOMENTS = {
@@ -130,18 +135,41 @@ def axes(ax: Any, size: tuple[float, float]) -> Axes:
 def drawing(ax: Any, size: tuple[float, float], *, formulas: bool = False) -> Iterator[Axes]:
     """Draw in the house style within the block, on given axes or on a new figure.
 
-    Without `formulas`, text of the block keeps its dollar signs.
+    The picture is dark if the axes are, or if the settings ask for a dark figure. Texts are moved apart whenever the
+    figure is drawn. Without `formulas`, text of the block keeps its dollar signs.
     """
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcParams
 
+    from roofslate.display import dark, placing
+
+    ground = rcParams["figure.facecolor"] if ax is None or not hasattr(ax, "get_facecolor") else ax.get_facecolor()
+    is_dark = dark.is_dark(ground)
     with house_style():
+        given = ax is not None
         ax = axes(ax, size)
+        earlier = set(ax.figure.findobj()) if given and is_dark else set()
         before = {} if formulas else dict(_said(ax))
         with rc_context({"text.parse_math": formulas}):
             yield ax
         for text, said in () if formulas else _said(ax):
             if said.count("$") > 1 and before.get(text) != said:  # of texts in every figure, such as titles and ticks
                 text.set_parse_math(False)
+        placing.attach(ax)
+        if is_dark:
+            _darken(ax, earlier)
+
+
+def _darken(ax: Axes, earlier: set[Any]) -> None:
+    """Map the colors of what was drawn, ticks included."""
+    from matplotlib.axes import Axes as AnyAxes
+
+    from roofslate.display import dark
+
+    dark.recolor(artist for artist in ax.figure.findobj() if artist not in earlier)
+    look = {"color": dark.darkened("#444444"), "labelcolor": dark.darkened(INK)}
+    for one in ax.figure.findobj(AnyAxes):
+        if one not in earlier:
+            one.tick_params(which="both", **look)
 
 
 def _said(ax: Axes) -> Iterator[tuple[Text, str]]:
@@ -342,6 +370,18 @@ def end_ticks(axis: Axis) -> None:
         (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(shown))
 
 
+def decade_ticks(axis: Axis, unit: str, count: int, write: Callable[[float], str] | None = None) -> None:
+    """Put at most `count` ticks at powers of ten on a logarithmic axis."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = np.log10(sorted(axis.get_view_interval()))
+    decades = np.arange(math.ceil(low), math.floor(high) + 1)
+    step = max(1, -(-len(decades) // count))
+    axis.set_major_locator(FixedLocator([float(10.0**k) for k in decades[::step]]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: write(x) if write else scale_of([x], unit).tick(x)))
+
+
 def pixels(ax: Axes) -> tuple[float, float]:
     box = ax.get_window_extent()
     return max(box.width, 1.0), max(box.height, 1.0)
@@ -426,23 +466,27 @@ def _apart(positions: Sequence[float], gap: float, low: float, high: float) -> l
 def callout(
     ax: Axes,
     text: str,
-    at: tuple[float, float],
+    at: tuple[float, float] | None,
     to: tuple[float, float],
     *,
     color: str = INK,
     **more: Any,
 ) -> Annotation:
-    """Write a note at `to`, in shares of the axes, with a thin arrow to the point `at`."""
+    """Write a note near `to`, in shares of the axes, with a thin arrow to the point `at` if one is given.
+
+    When the figure is drawn, the text moves to the nearest place clear of lines and of other texts.
+    """
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 4, "mutation_scale": 8}
     return ax.annotate(
         text,
-        at,
+        to if at is None else at,
         xytext=to,
+        xycoords="axes fraction" if at is None else "data",
         textcoords="axes fraction",
         fontsize=9,
         color=color,
-        arrowprops=arrow,
-        **{"ha": "left", "va": "center", **more},
+        arrowprops=None if at is None else arrow,
+        **{"ha": "left", "va": "center", "gid": _FINDING, **more},
     )
 
 

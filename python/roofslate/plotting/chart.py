@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from roofslate import units
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import warn
 from roofslate.display import style
@@ -20,6 +19,7 @@ from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
 from roofslate.grid.basis import carriers_of
 from roofslate.grid.read import Settled
+from roofslate.plotting.findings import written
 from roofslate.presets.catalog import api_prices, storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
@@ -253,15 +253,7 @@ class Chart:
     @property
     def paragraph(self) -> str:
         """Fill the report's paragraph about the chart with computed numbers."""
-        attrs = self._computed({})[0].attrs
-
-        def mark(match: re.Match[str]) -> str:
-            name, digits = match[1], int(match[2] or 3)
-            unit = attrs["units"][name]
-            text = units.format(attrs["marks"][name], unit, digits)
-            return text.replace("M", " million").replace("G", " billion") if unit == "parameter" else text
-
-        return re.sub(r"\{(\w+)(?::(\d))?\}", mark, self._paragraph)
+        return written(self._paragraph, self._computed({})[0].attrs)
 
 
 def _is_of_tariff(name: str, x: Any) -> bool:
