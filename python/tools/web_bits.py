@@ -142,7 +142,9 @@ def question(number: int) -> tuple[dict[str, Any], Any]:
         answer = globals()[f"_{kind}"](scenario, asked)
     except RoofslateError as error:
         answer = {"error": type(error).__name__}
-    axes_last = sorted(scenario.inputs.items(), key=lambda item: item[0] in scenario.axes and scenario.axes.index(item[0]))
+    axes_last = sorted(
+        scenario.inputs.items(), key=lambda item: item[0] in scenario.axes and scenario.axes.index(item[0])
+    )
     asked["inputs"] = [(name, digits(values), name in scenario.axes) for name, values in axes_last]
     return asked, answer
 
@@ -203,9 +205,7 @@ def _derivatives(scenario: Scenario, asked: dict[str, Any]) -> Any:
             scenario.inputs[name] = [float(lookup(name).default or 0)]
     grid = scenario.grid(inputs)
     for at_limits in (False, True):
-        values, _, _, finite = grid.derivatives(
-            [("quantity", output)], inputs, False, True, at_limits, None, 1, None
-        )
+        values, _, _, finite = grid.derivatives([("quantity", output)], inputs, False, True, at_limits, None, 1, None)
         if finite or np.isfinite(values).all():
             break
     return [digits(row) for row in values]

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["run_page"]
 
 
-def run_page(
-    kind: str, words: Sequence[str], scenario: Path | None, calibration: str | None, out: Path | None
-) -> None:
+def run_page(kind: str, words: Sequence[str], scenario: Path | None, calibration: str | None, out: Path | None) -> None:
     """Write a page, or the pages of the lecture, and print where."""
     names, _, inputs = read_call("page", words, scenario, calibration)
     if kind == "lecture":

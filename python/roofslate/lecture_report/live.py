@@ -166,5 +166,3 @@ def _cards() -> list[dict[str, Any]]:
             answers.append({"label": call["label"], "unit": unit, "shown": call["unit"], "factor": factor, "value": x})
         cards.append({"id": card["id"], "question": card["question"], "answer": card["answer"], "answers": answers})
     return cards
-
-

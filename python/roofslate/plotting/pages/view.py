@@ -181,7 +181,10 @@ def view_of(
         _add_variant(view, "value", "", None, view.outputs, point)
     _fill_menus(view, point)
     drawn = [x for x in view.outputs if not lookup(x).choices]
-    view.groups = [list(group) for group in groups] if groups else _grouped(drawn)
+    view.groups = [list(group) for group in groups] if groups else [[output] for output in drawn]
+    if view.axis is not None:  # those that vary along the axis first
+        along = view.axis["name"]
+        view.groups.sort(key=lambda group: along not in _upstream(group))
     view.caption = "Numbers at the point of the inputs"
     return view
 
@@ -272,9 +275,9 @@ def _fixed(view: View, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _choose_axis(view: View, name: str | None) -> None:
     """Draw along an input that has a slider."""
     sliders = [one["name"] for one in view.controls if one.get("track")]
-    upstream = _upstream(view.outputs[:1])
     if name is None and view.axis is None:
-        name = next((slider for slider in sliders if slider in upstream), None)
+        reaching = (slider for output in view.outputs for slider in sliders if slider in _upstream([output]))
+        name = next(reaching, None)
     if name is None or (view.axis is not None and view.axis["name"] == name):
         return
     if name not in sliders:
@@ -422,8 +425,3 @@ def preset_data(view: View) -> dict[str, dict[str, dict[str, float]]]:
         }
         for keyword, presets in view.known.items()
     }
-
-
-def _grouped(outputs: Sequence[str]) -> list[list[str]]:
-    """Draw each output by itself."""
-    return [[name] for name in outputs]
