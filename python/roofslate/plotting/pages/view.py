@@ -39,6 +39,7 @@ _LEVEL = 0.8
 _FLOOR = "floor"
 _CALIBRATION = "calibration"
 _MOST_POINTS = 20_000
+_LAYOUT = ("chips", "tensor_parallel", "pipeline_stages", "attention_data_parallel")  # the product of all others first
 _NO_LAYOUT = "An estimate needs a layout: tensor_parallel, pipeline_stages and attention_data_parallel."
 _BOUND = "bound: ideal machine, from below for times and costs."
 
@@ -97,7 +98,9 @@ class View:
         names = ("name", "title", "brief", "outputs", "groups", "controls", "axis", "fixed", "presets", "names")
         data = {name: getattr(self, name) for name in (*names, "replaced", "variants", "bands", "basis", "caption")}
         carries = [name for name in self.outputs if carries_constants(name, current())]
-        return {**data, "carries": carries, "level": f"{100 * _LEVEL:g}%", "code": {"fixed": self.written}}
+        given = {*self.fixed, *(one["name"] for one in self.controls)}
+        layout = [name for name in _LAYOUT if name in given] if given.issuperset(_LAYOUT) else []
+        return {**data, "layout": layout, "carries": carries, "level": f"{100 * _LEVEL:g}%", "code": {"fixed": self.written}}
 
     @property
     def quantities(self) -> list[str]:
@@ -174,6 +177,7 @@ def view_of(
         else:
             point[input_name] = _add_input(view, input_name, given, start)
     point |= _fixed(view, fixed or {})
+    _clip_tracks(view, point)
     _choose_axis(view, axis)
     if estimate:
         _add_variants(view, point, inputs.get(_CALIBRATION))
@@ -270,6 +274,15 @@ def _fixed(view: View, inputs: Mapping[str, Any]) -> dict[str, Any]:
             point[name] = q.choices[int(x)] if q.choices else x
             view.written[name] = repr(point[name]) if q.choices or math.isfinite(x) else f'float("{x}")'
     return point
+
+
+def _clip_tracks(view: View, point: Mapping[str, Any]) -> None:
+    """End a slider where its input would exceed another one."""
+    for control in view.controls:
+        track = control.get("track")
+        bound = lookup(control["name"]).bound if track else None
+        if track and bound in point and track["low"] < point[bound] < track["high"]:
+            track["high"] = float(point[bound])
 
 
 def _choose_axis(view: View, name: str | None) -> None:
