@@ -100,7 +100,13 @@ class View:
         carries = [name for name in self.outputs if carries_constants(name, current())]
         given = {*self.fixed, *(one["name"] for one in self.controls)}
         layout = [name for name in _LAYOUT if name in given] if given.issuperset(_LAYOUT) else []
-        return {**data, "layout": layout, "carries": carries, "level": f"{100 * _LEVEL:g}%", "code": {"fixed": self.written}}
+        return {
+            **data,
+            "layout": layout,
+            "carries": carries,
+            "level": f"{100 * _LEVEL:g}%",
+            "code": {"fixed": self.written},
+        }
 
     @property
     def quantities(self) -> list[str]:
@@ -281,7 +287,7 @@ def _clip_tracks(view: View, point: Mapping[str, Any]) -> None:
     for control in view.controls:
         track = control.get("track")
         bound = lookup(control["name"]).bound if track else None
-        if track and bound in point and track["low"] < point[bound] < track["high"]:
+        if track and bound is not None and bound in point and track["low"] < point[bound] < track["high"]:
             track["high"] = float(point[bound])
 
 
