@@ -290,3 +290,33 @@ def lecture(**given: Any) -> None:
     Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
     """
     do("lecture", given)
+
+
+@main.command(short_help="Pages that compute in the browser.")
+@click.argument("kind", type=click.Choice(["chart", "calculator", "lecture"]))
+@click.argument("words", nargs=-1, shell_complete=completed("words"), metavar="[NAME]... [INPUT=VALUE]...")
+@scenario_option
+@calibration_option
+@click.option(
+    "--out", metavar="PATH", type=click.Path(path_type=Path), help="File of the page, or folder of the lecture."
+)
+def page(**given: Any) -> None:
+    """Write a chart, a calculator or the lecture as pages that compute in any browser, without a network.
+
+    \b
+    A page is one HTML file with sliders, presets, lower bound and estimate, and derivations.
+      chart       a chart of the lecture, or quantities with inputs as for `roofslate evaluate`
+      calculator  size-a-service, cost-per-million-tokens, will-it-fit, what-does-a-run-cost, how-over-trained,
+                  price-list
+      lecture     the charts by chapter, calculators, search and flashcards, in a folder
+    Needs Bokeh: pip install 'roofslate[pages]'.
+
+    \b
+    Examples
+      roofslate page chart latency_vs_batch --out latency.html
+      roofslate page chart pass_time batch_size=1:4096:100:log context_length=8k model=DeepSeek-V3 \\
+          hardware="GB200 NVL72" --out pass.html
+      roofslate page calculator will-it-fit --out fit.html
+      roofslate page lecture --out lecture-live
+    """  # noqa: D301
+    do("page", given)

@@ -55,13 +55,21 @@ HOMES = {
     "hardware": "lists",
     "serve": "serve",
     "lecture": "lecture",
+    "page": "page",
 }
 
 
 _LONGEST = 1000  # characters of a message
 
 
-_EXTRAS = {"anyio": "serve", "matplotlib": "charts", "mcp": "serve", "pyarrow": "io", "scipy": "analysis"}
+_EXTRAS = {
+    "anyio": "serve",
+    "bokeh": "pages",
+    "matplotlib": "charts",
+    "mcp": "serve",
+    "pyarrow": "io",
+    "scipy": "analysis",
+}
 
 
 class _Commands(click.Group):

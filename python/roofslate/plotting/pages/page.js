@@ -147,7 +147,7 @@ class View {
     this.target = element("div", { className: "chart", role: "img" });
     this.legend = element("ul", { className: "legend" });
     this.samples = element("table", { className: "samples" });
-    const details = element("details", {}, element("summary", { textContent: "Numbers of the chart" }), element("div", { className: "wide" }, this.samples));
+    const details = element("details", {}, element("summary", { textContent: "Numbers of the chart" }), element("div", { className: "wide" }));
     details.firstChild.nextSibling.tabIndex = 0;
     details.firstChild.nextSibling.setAttribute("role", "region");
     details.firstChild.nextSibling.setAttribute("aria-label", "Numbers of the chart");
@@ -176,7 +176,7 @@ class View {
   }
 
   axes() {
-    const movable = this.spec.controls.filter(one => one.kind === "number" && one.track).map(one => one.name);
+    const movable = this.spec.controls.filter(one => one.kind === "number" && one.track && !this.spec.layout.includes(one.name)).map(one => one.name);
     return [...new Set([...(this.spec.axis ? [this.spec.axis.name] : []), ...movable])];
   }
 
@@ -233,10 +233,17 @@ class View {
 
   move(name, value) {
     const control = this.spec.controls.find(one => one.name === name);
-    const before = this.values;
-    this.values = { ...before, [name]: checked(this.page, this.spec, control, value) };
+    this.values = this.laidOut(name, { ...this.values, [name]: checked(this.page, this.spec, control, value) });
     this.complain(name, "");
-    if (!this.update()) { this.refused = before; }
+    this.update();
+  }
+
+  // Chips follow the parts of their layout, and tensor parallelism follows chips.
+  laidOut(name, values) {
+    const [chips, split, ...others] = this.spec.layout;
+    if (!this.spec.layout.includes(name) || this.spec.layout.some(part => !(part in values))) return values;
+    const product = others.reduce((all, part) => all * values[part], 1);
+    return name === chips ? { ...values, [split]: Math.max(1, Math.floor(values[chips] / product)) } : { ...values, [chips]: product * values[split] };
   }
 
   fieldText(name) {
@@ -458,6 +465,7 @@ class View {
       const cells = columns.map(([name, one]) => element("td", { textContent: this.text(name, curves[one.key][name][k]), dataset: { value: String(curves[one.key][name][k]), quantity: name, variant: one.key, x: String(points[k]) } }));
       rows.push(element("tr", {}, element("th", { scope: "row", textContent: this.units.format(points[k], this.quantity(this.axis.name).unit) }), ...cells));
     }
+    this.details.lastChild.replaceChildren(this.samples);
     this.samples.replaceChildren(element("thead", {}, element("tr", {}, ...heads.map(words => element("th", { scope: "col", textContent: words })))), element("tbody", {}, ...rows));
   }
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from roofslate.plotting.pages.view import View
     from roofslate.registry.registry import Quantity
 
-__all__ = ["Page", "engine_files"]
+__all__ = ["Page", "embedded", "engine_files", "plain", "unit_data"]
 
 _FOLDER = Path(__file__).parent
 _ENGINE = Path(__file__).parents[2] / "web"
@@ -112,7 +112,7 @@ class Page:
             links=[(html.escape(href), html.escape(words)) for href, words in self.links],
             charts=charts,
             style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
-            data=_embedded(json.dumps(_plain(self._data(drawn)), allow_nan=False, separators=(",", ":"))),
+            data=embedded(json.dumps(plain(self._data(drawn)), allow_nan=False, separators=(",", ":"))),
             engine=engine,
             chart_library=_script(library_script()) if drawn else "",
             script=_script("\n".join(scripts)),
@@ -141,7 +141,7 @@ class Page:
                     presets.setdefault(keyword, {}).setdefault(name, {}).update(own)
         return {
             "version": __version__,
-            "units": _units(dict.fromkeys(q["unit"] for q in quantities.values())),
+            "units": unit_data(dict.fromkeys(q["unit"] for q in quantities.values())),
             "quantities": quantities,
             "presets": presets,
             "bounds": [pair for pair in current().bounded_pairs if {*pair} <= names.keys()],
@@ -178,17 +178,17 @@ def _script(text: str) -> str:
     return re.sub(r"</(?=script)|<!--", lambda match: match[0].replace("<", "\\x3c"), text, flags=re.IGNORECASE)
 
 
-def _embedded(text: str) -> str:
+def embedded(text: str) -> str:
     """Write JSON so that nothing in it ends its element."""
     return text.replace("<", "\\u003c")
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any) -> Any:
     """Replace infinities by words, which JSON has no number for."""
     if isinstance(x, dict):
-        return {str(key): _plain(item) for key, item in x.items()}
+        return {str(key): plain(item) for key, item in x.items()}
     if isinstance(x, (list, tuple)):
-        return [_plain(item) for item in x]
+        return [plain(item) for item in x]
     if isinstance(x, float) and not math.isfinite(x):
         return "Infinity" if x > 0 else "-Infinity" if x < 0 else "NaN"
     return x
@@ -210,7 +210,7 @@ def _quantity(q: Quantity, *, with_formula: bool) -> dict[str, Any]:
     return shown
 
 
-def _units(names: Iterable[str]) -> dict[str, Any]:
+def unit_data(names: Iterable[str]) -> dict[str, Any]:
     """Describe units for the page: the table of names, and the scales of each unit."""
     return {
         "table": {

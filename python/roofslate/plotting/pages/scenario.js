@@ -77,6 +77,16 @@ function writeFragment(view, values, options) {
   return `#${parts.join("&")}`;
 }
 
+// Chips are the product of the parts of their layout, and tensor parallelism divides the attention heads.
+function checkLayout(view, numbers) {
+  if (!view.layout.length) return;
+  const [chips, ...parts] = view.layout, product = parts.reduce((all, name) => all * numbers.get(name), 1);
+  if (numbers.get(chips) !== product)
+    throw new Trouble(`${chips} ${numbers.get(chips)}: expected ${product}, the product of ${parts.map(name => `${name} ${numbers.get(name)}`).join(", ")}`);
+  const heads = numbers.get("attention_heads"), split = numbers.get(parts[0]);
+  if (heads !== undefined && heads % split) throw new Trouble(`${parts[0]} ${split} does not divide the ${heads} attention heads of the model`);
+}
+
 // What the engine takes: presets, then what is given, then the calibration.
 function numbersOf(page, view, values, calibration) {
   const numbers = new Map(), origin = new Map();
@@ -98,6 +108,7 @@ function numbersOf(page, view, values, calibration) {
     if (control.kind === "number") numbers.set(control.name, values[control.name]);
     if (control.kind === "choice") numbers.set(control.name, page.quantities[control.name].words.indexOf(values[control.name]));
   }
+  checkLayout(view, numbers);
   for (const [name, bound] of page.bounds)
     if (numbers.has(name) && numbers.has(bound) && numbers.get(name) > numbers.get(bound))
       throw new Trouble(`${name} (${numbers.get(name)}) exceeds ${bound} (${numbers.get(bound)})`);

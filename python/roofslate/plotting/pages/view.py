@@ -39,6 +39,7 @@ _LEVEL = 0.8
 _FLOOR = "floor"
 _CALIBRATION = "calibration"
 _MOST_POINTS = 20_000
+_LAYOUT = ("chips", "tensor_parallel", "pipeline_stages", "attention_data_parallel")  # the product of all others first
 _NO_LAYOUT = "An estimate needs a layout: tensor_parallel, pipeline_stages and attention_data_parallel."
 _BOUND = "bound: ideal machine, from below for times and costs."
 
@@ -97,7 +98,15 @@ class View:
         names = ("name", "title", "brief", "outputs", "groups", "controls", "axis", "fixed", "presets", "names")
         data = {name: getattr(self, name) for name in (*names, "replaced", "variants", "bands", "basis", "caption")}
         carries = [name for name in self.outputs if carries_constants(name, current())]
-        return {**data, "carries": carries, "level": f"{100 * _LEVEL:g}%", "code": {"fixed": self.written}}
+        given = {*self.fixed, *(one["name"] for one in self.controls)}
+        layout = [name for name in _LAYOUT if name in given] if given.issuperset(_LAYOUT) else []
+        return {
+            **data,
+            "layout": layout,
+            "carries": carries,
+            "level": f"{100 * _LEVEL:g}%",
+            "code": {"fixed": self.written},
+        }
 
     @property
     def quantities(self) -> list[str]:
@@ -174,6 +183,7 @@ def view_of(
         else:
             point[input_name] = _add_input(view, input_name, given, start)
     point |= _fixed(view, fixed or {})
+    _clip_tracks(view, point)
     _choose_axis(view, axis)
     if estimate:
         _add_variants(view, point, inputs.get(_CALIBRATION))
@@ -181,7 +191,10 @@ def view_of(
         _add_variant(view, "value", "", None, view.outputs, point)
     _fill_menus(view, point)
     drawn = [x for x in view.outputs if not lookup(x).choices]
-    view.groups = [list(group) for group in groups] if groups else _grouped(drawn)
+    view.groups = [list(group) for group in groups] if groups else [[output] for output in drawn]
+    if view.axis is not None:  # those that vary along the axis first
+        along = view.axis["name"]
+        view.groups.sort(key=lambda group: along not in _upstream(group))
     view.caption = "Numbers at the point of the inputs"
     return view
 
@@ -269,12 +282,21 @@ def _fixed(view: View, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return point
 
 
+def _clip_tracks(view: View, point: Mapping[str, Any]) -> None:
+    """End a slider where its input would exceed another one."""
+    for control in view.controls:
+        track = control.get("track")
+        bound = lookup(control["name"]).bound if track else None
+        if track and bound is not None and bound in point and track["low"] < point[bound] < track["high"]:
+            track["high"] = float(point[bound])
+
+
 def _choose_axis(view: View, name: str | None) -> None:
     """Draw along an input that has a slider."""
     sliders = [one["name"] for one in view.controls if one.get("track")]
-    upstream = _upstream(view.outputs[:1])
     if name is None and view.axis is None:
-        name = next((slider for slider in sliders if slider in upstream), None)
+        reaching = (slider for output in view.outputs for slider in sliders if slider in _upstream([output]))
+        name = next(reaching, None)
     if name is None or (view.axis is not None and view.axis["name"] == name):
         return
     if name not in sliders:
@@ -422,8 +444,3 @@ def preset_data(view: View) -> dict[str, dict[str, dict[str, float]]]:
         }
         for keyword, presets in view.known.items()
     }
-
-
-def _grouped(outputs: Sequence[str]) -> list[list[str]]:
-    """Draw each output by itself."""
-    return [[name] for name in outputs]
