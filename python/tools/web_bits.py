@@ -75,7 +75,7 @@ class Scenario:
         self.axes = [name for name in self.axes if name in self.inputs]
 
     def value(self, q: Quantity) -> float:
-        """A number in the quantity's range, small or large; of a choice, a position."""
+        """A number in the quantity's range, or the position of a choice."""
         if q.choices:
             return float(self.choose.randrange(len(q.choices)))
         if q.high <= 1:
@@ -93,7 +93,7 @@ class Scenario:
         return max(min(x, q.high), least)
 
     def grid(self, variables: Sequence[str] = (), unknown: str | None = None) -> Any:
-        """The core's grid of these inputs; an unknown is its last axis."""
+        """The core's grid of these inputs, with an unknown as the last axis."""
         given: dict[str, Any] = {}
         for name, values in self.inputs.items():
             is_axis = name in self.axes
@@ -221,20 +221,20 @@ def _explain(scenario: Scenario, content: dict[str, Any]) -> Any:
 
 
 def _comparison(name: str, relation: str, value: float) -> Any:
-    left, right = [("quantity", name)], [("constant", value)]
+    quantity, constant = [("quantity", name)], [("constant", value)]
     swapped = {">": "<", ">=": "<="}
-    return (right, swapped[relation], left) if relation in swapped else (left, relation, right)
+    return (constant, swapped[relation], quantity) if relation in swapped else (quantity, relation, constant)
 
 
 def digits(values: Any) -> str:
-    """Numbers as bytes in hexadecimal digits; each NaN is like another."""
+    """Numbers as bytes in hexadecimal digits, with one NaN for all."""
     array = np.array(values, dtype="<f8", order="C")
     array[np.isnan(array)] = np.nan
     return array.tobytes().hex()
 
 
 def agree(kind: str, native: Any, web: Any) -> bool:
-    """Whether two answers to a question of a kind are the same."""
+    """Return True if two answers to a question of a kind are equal."""
     if isinstance(native, dict) and "error" in native:
         return isinstance(web, dict) and web.get("error") == native["error"]
     if kind == "explain":  # of which the page shows a part

@@ -1,6 +1,6 @@
-"""Measure the engine of web pages: size, time to the first answer, speed relative to the native core.
+"""Measure size, start-up and speed of the engine of web pages.
 
-It needs `make wasm` and Node. The native core runs the base instruction set on one thread, as a page does::
+It needs `make wasm` and Node. The native core runs the base instruction set on one thread, like pages::
 
     python python/tools/web_speed.py
 """
@@ -51,7 +51,7 @@ def question() -> str:
 
 
 def measure() -> dict[str, float]:
-    """Bytes gzipped, milliseconds to load and to the first answer, nanoseconds a point here and there, their ratio."""
+    """Bytes gzipped, milliseconds of the start, nanoseconds per point, ratio of speeds."""
     content = question()
     web = ["node", str(ROOT / "tests" / "web" / "speed.mjs"), str(web_bits.ENGINE), content]
     native = [sys.executable, "-c", NATIVE, content]

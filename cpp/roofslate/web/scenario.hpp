@@ -28,7 +28,7 @@ namespace roofslate::web
     };
     struct Slopes
     {
-        std::vector<double> values; // one array for each input, over the axes
+        std::vector<double> values; // an array per input, on the axes
         AxisSet axes; // an input that decides nothing any more may leave the output more of them
     };
     enum class Origin
@@ -54,13 +54,13 @@ namespace roofslate::web
     {
     public:
         void set(int quantity, double value);
-        // Along an axis of its own. Axes are in the order in which they came.
+        // Adds an axis with the name of the input. Axes keep the order of their calls.
         void set_axis(int quantity, const double* values, std::size_t size);
         std::vector<int> axes() const; // the quantities along them
         std::size_t size_of_axis(std::size_t axis) const;
 
         std::vector<AxisSet> axes_of(const std::vector<int>& outputs) const;
-        // An array for each output, over its axes, the last axis fastest.
+        // An array per output, on its axes, the last axis fastest.
         void evaluate(const std::vector<int>& outputs, const std::vector<double*>& results) const;
         Optimum best(int output, bool maximize, const std::vector<Comparison>& where) const;
         Solution solve(int input, const Comparison& condition, Which which) const;
