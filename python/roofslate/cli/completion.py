@@ -1,4 +1,4 @@
-"""What a shell completes, on a command line and in IPython: quantities, inputs, and what stands after their ``=``."""
+"""Completion in a shell and in IPython: quantities, inputs, and values after ``=``."""
 
 from __future__ import annotations
 
@@ -68,23 +68,23 @@ def calibrations(begun: str) -> list[str]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Complete names of quantities, inputs, presets and choices in calls: ``%load_ext roofslate``."""
+    """Complete names of quantities, inputs, presets and choices: ``%load_ext roofslate``."""
     from IPython.core.completer import SimpleCompletion, context_matcher
 
     @context_matcher(identifier="roofslate")  # type: ignore[untyped-decorator]
     def match(context: CompletionContext) -> SimpleMatcherResult:
         lines = context.full_text.split("\n")[: context.cursor_line + 1]
         before = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
-        found, begun = begun_words(before, shell.user_ns)
-        kept = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
-        offered = [SimpleCompletion(word[len(kept) :]) for word in found if word.startswith(kept)]
-        return {"completions": offered, "suppress": bool(offered) and not found[0].endswith("=")}  # no files in a text
+        words, begun = begun_words(before, shell.user_ns)
+        prefix = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
+        offered = [SimpleCompletion(word[len(prefix) :]) for word in words if word.startswith(prefix)]
+        return {"completions": offered, "suppress": bool(offered) and not words[0].endswith("=")}  # no files in a text
 
     shell.Completer.custom_matchers.append(match)
 
 
 def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Words that may stand at the end of some code, and what is there of them.
+    """Return possible words at the end of some code, and the typed part.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ _ENDED = re.compile(r"#[^\n]*|(\"|')(?:\\.|(?!\1)[^\\\n])*\1")
 _CLOSED = re.compile(r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}")
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _takes_inputs(callee: str, known: Mapping[str, Any]) -> bool:

@@ -426,7 +426,7 @@ def test_other_mistakes_are_named_before_any_work():
         rs.sample("hbm_drain_time", 16, seed=1, hbm_bandwith=MACHINE["hbm_bandwidth"])
     with pytest.raises(InputTypeError, match="overlap"):
         rs.sample("pass_time", 16, seed=1, overlap=stats.uniform(0, 1))
-    with pytest.raises(AxisError, match="'sample' is that of the draws"):
+    with pytest.raises(AxisError, match="'sample' is the axis of the draws"):
         rs.sample("hbm_drain_time", 16, MACHINE, seed=1, chips=xr.DataArray([1, 2], dims="sample"))
     with pytest.raises(AxisError, match="Add 'sample'"):
         rs.quantiles(

@@ -19,7 +19,8 @@ CELL: dict[str, Any] = {
 }  # fmt: skip
 NEVER = "1 of 1 points do not fit: weights and KV cache take 144 GB of 80 GB a chip (chips=1); their times are inf"
 ASKED = (
-    "weights and KV cache take 152 GB of 80 GB a chip (chips=1); computed as asked; where='memory_fits' leaves them out"
+    "weights and KV cache take 152 GB of 80 GB a chip (chips=1); computed as requested; "
+    "where='memory_fits' leaves them out"
 )
 
 
