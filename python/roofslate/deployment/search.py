@@ -1,4 +1,4 @@
-"""`deploy`: the best way to put a model on chips, among all layouts in which everything divides."""
+"""`deploy`: search for the best deployment of a model on chips, among all legal layouts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def deploy(
     prefill: Mapping[str, Any] | None = None,
     **inputs: Any,
 ) -> Deployments:
-    """The best deployment: every layout in which everything divides, each at its best, in base units.
+    """Search the best point of every legal layout, in base units by default.
 
     A layout is what the question depends on of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
     ``tensor_parallel``, ``expert_parallel``, and in training ``data_parallel`` and ``microbatches``. It is legal if the
@@ -155,16 +155,16 @@ def deploy(
     names = wanted_names([objective]) if isinstance(objective, str) else []
     if not names:
         raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")
-    others = [n for n in (wanted_names(also) if also else []) if n != objective]
+    further = [n for n in (wanted_names(also) if also else []) if n != objective]
     conditions = parse_conditions(where)
-    told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
+    reported = list(dict.fromkeys([objective, *_quantities_of(conditions), *further]))
     if "calibration" not in inputs:
-        training = "tokens_per_step" in reachable(told, ())
+        training = "tokens_per_step" in reachable(reported, ())
         if training:  # unless something given cuts the path
-            training = "tokens_per_step" in reachable(told, read_grid(inputs).inputs)
+            training = "tokens_per_step" in reachable(reported, read_grid(inputs).inputs)
         inputs["calibration"] = default_estimate(objective, training=training, registry=current())
-    inputs = with_recipe(inputs, told)
-    request = _Request(told, bool(maximize), tuple(conditions), units, {"threads": threads, "progress": progress})
+    inputs = with_recipe(inputs, reported)
+    request = _Request(reported, bool(maximize), tuple(conditions), units, {"threads": threads, "progress": progress})
     modes = asked_modes(inputs, prefill)
     if not modes:
         return _deployed(inputs, request)
@@ -192,30 +192,30 @@ class _Request:
 
 def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, Any] | None = None) -> Deployments:
     """The best deployment among all layouts of these inputs; `plain` are those that say what it is an estimate of."""
-    told, conditions = request.told, request.conditions
+    reported, conditions = request.told, request.conditions
     given = read_grid(inputs)
-    converted = conversions(told, request.units)
-    always = _always(reachable(told, given.inputs), given)
-    wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
-    layouts = Candidates(inputs, given, wanted, reachable(wanted, given.inputs))
+    converted = conversions(reported, request.units)
+    always = _always(reachable(reported, given.inputs), given)
+    outputs = list(dict.fromkeys([*reported, *_quantities_of(always)]))
+    layouts = Candidates(inputs, given, outputs, reachable(outputs, given.inputs))
     if plain is not None:
         fixed = {"serving_mode": "disaggregated", "replicas": 1, **dict.fromkeys(layouts.parts, 1)}
-        grid = read_grid(changed(plain, fixed, exempt=True), wanted)
-        layouts.basis = {name: basis([name], grid) for name in wanted}
-    search = _Search(told, request.maximize, conditions, always, layouts, request.running)
+        grid = read_grid(changed(plain, fixed, exempt=True), outputs)
+        layouts.basis = {name: basis([name], grid) for name in outputs}
+    search = _Search(reported, request.maximize, conditions, always, layouts, request.running)
     table, places, rejected = search.run()
     for frame in (table, rejected):
         columns = set(frame.columns)  # quicker to ask than a table
         for name, (factor, _) in converted.items():
             if name in columns:
                 frame[name] /= factor
-        if "support" in layouts.basis[told[0]]:
+        if "support" in layouts.basis[reported[0]]:
             named = {keyword: frame[keyword].tolist() for keyword in PRESETS if keyword in columns}
-            frame[SUPPORT] = supports_of_rows(told[0], layouts.grid, named, len(frame))
+            frame[SUPPORT] = supports_of_rows(reported[0], layouts.grid, named, len(frame))
         for key in ("basis", "calibration", SUPPORT):
             frame.attrs[key] = {n: said[key] for n, said in layouts.basis.items() if n in columns and key in said}
     return Deployments(
-        objective=lookup(told[0]),
+        objective=lookup(reported[0]),
         maximize=request.maximize,
         conditions=conditions,
         always=tuple(c.text for c in always),
@@ -226,7 +226,7 @@ def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, 
         _settings=layouts.settings(),
         _axes=layouts.axes(),
         _places=places,
-        basis=layouts.basis[told[0]],
+        basis=layouts.basis[reported[0]],
     )
 
 
@@ -239,7 +239,7 @@ def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     """The conditions of every deployment that this question can tell."""
     if not given.inputs.keys().isdisjoint(ARRIVALS):
         return list(parse_conditions(list(_ALWAYS_AT_A_RATE)))
-    found = []
+    conditions = []
     unsaid = "concurrency" if "batch_size" in given.inputs else "batch_size"  # follows from the other
     searched = {*DIMENSIONS, *({"concurrency"} if given.inputs.keys().isdisjoint(CROWD) else ())}
     point = {name: float(np.ravel(i.values)[0]) for name, i in given.inputs.items()}
@@ -249,8 +249,8 @@ def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
         if trigger != unsaid and serving and (trigger in reached or trigger in given.inputs):
             (condition,) = parse_conditions(text)
             if _is_computable(_quantities_of([condition]), point):
-                found.append(condition)
-    return found
+                conditions.append(condition)
+    return conditions
 
 
 def _is_computable(names: Iterable[str], point: dict[str, float]) -> bool:
@@ -303,7 +303,7 @@ class _Search:
         goals, places = self._best(at, steps, lookup(self.objective).unit, self.where, self.maximize)
         met = np.flatnonzero(~np.isnan(goals))
         some = met if len(met) else np.zeros(1, dtype=np.intp)  # what no layout meets still has its columns
-        columns = self._columns(at[some], {dim: place[some] for dim, place in places.items()})
+        columns = self._columns(at[some], {dim: position[some] for dim, position in places.items()})
         rank = columns[self.objective][: len(met)]
         if rank.dtype.kind == "f":
             rows = np.argsort(-rank if self.maximize else rank, kind="stable")
@@ -315,9 +315,9 @@ class _Search:
         table = {name: values[rows] for name, values in columns.items()}
         if self.measured:
             table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
-        others = np.flatnonzero(~np.isin(layouts, layouts[at]))
+        remaining = np.flatnonzero(~np.isin(layouts, layouts[at]))
         ranks = pd.RangeIndex(1, len(rows) + 1, name="rank")
-        return pd.DataFrame(table, index=ranks), at[rows], self._rejected(others)
+        return pd.DataFrame(table, index=ranks), at[rows], self._rejected(remaining)
 
     @cached_property
     def _missed(self) -> dict[str, npt.NDArray[np.bool_]]:
@@ -342,7 +342,7 @@ class _Search:
 
     def _parts_of(self, at: Places) -> dict[str, Any]:
         """Columns of what is compared and of the parts of these layouts."""
-        columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
+        columns: dict[str, Any] = self.layouts.named([position[at] for position in self.layouts.places])
         return columns | {part: values[at] for part, values in self.layouts.columns.items()}
 
     @cached_property
@@ -353,8 +353,8 @@ class _Search:
         columns = self._parts_of(np.arange(self.layouts.count))
         numbers: dict[tuple[Any, ...], int] = {}
         rows = zip(*(columns[name].tolist() for name in self.apart), strict=True) if self.apart else ()
-        found = [numbers.setdefault(row, len(numbers)) for row in rows]
-        return np.array(found, dtype=np.intp) if found else np.zeros(self.layouts.count, dtype=np.intp)
+        layouts = [numbers.setdefault(row, len(numbers)) for row in rows]
+        return np.array(layouts, dtype=np.intp) if layouts else np.zeros(self.layouts.count, dtype=np.intp)
 
     def _distinct(self, rows: Places, layouts: Places) -> Places:
         """The first row of each layout."""
@@ -372,19 +372,19 @@ class _Search:
             request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL], conditions, self.over)
             points = best_points(request, _GOAL, [], maximize=maximize, **self.running)
         goals: Values = np.broadcast_to(points.results[_GOAL][0], at.shape)
-        return goals, {dim: np.broadcast_to(place, at.shape).astype(np.intp) for dim, place in points.at.items()}
+        return goals, {dim: np.broadcast_to(position, at.shape).astype(np.intp) for dim, position in points.at.items()}
 
     def _columns(self, at: Places, places: Mapping[str, Places]) -> dict[str, Any]:
         """Columns with a row for each of these layouts: its parts, its place along the searched axes, the outputs."""
         shown = [*self.told, *self.measured]
         request = FoldRequest.of_grid(self.layouts.of(at), shown, [], self.over)
-        along = [LAYOUT] if LAYOUT in request.kept else []
-        own = places if along else {dim: place[0] for dim, place in places.items()}
+        axes = [LAYOUT] if LAYOUT in request.kept else []
+        positions = places if axes else {dim: place[0] for dim, place in places.items()}
         with within((*current().definitions, *self.made)):
-            results, _ = run(request.at_places(own, along), shown, threads=self.running["threads"], progress=False)
+            results, _ = run(request.at_places(positions, axes), shown, threads=self.running["threads"], progress=False)
         columns = self._parts_of(at) | {dim: request.coordinate(dim, places[dim]) for dim in self.over}
-        for name, (found, _) in zip(shown, results, strict=True):
-            values = np.broadcast_to(found, at.shape)
+        for name, (result, _) in zip(shown, results, strict=True):
+            values = np.broadcast_to(result, at.shape)
             choices = lookup(name).choices if name in self.told else ()
             words = [choices[int(x)] if x == x else "" for x in values] if choices else None
             columns[name] = values if words is None else np.array(words, dtype=np.str_)

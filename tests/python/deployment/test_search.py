@@ -314,19 +314,19 @@ def test_one_machine_in_words():
     assert len(some.rejected)
     assert "nearest" not in str(some)
     lines = str(some).splitlines()
-    assert lines[0].endswith(f"{len(some.table)} layouts can, {len(some.rejected)} cannot")
+    assert lines[0].endswith(f"{len(some.table)} layouts feasible, {len(some.rejected)} rejected")
     assert lines[1].split()[-3:] == ["weight_format", "support", "margin"]
     assert all(
         {"fp8", some.table["support"].iloc[0].split()[0]} <= {*line.split()[-4:]}
         for line in lines[2 : 2 + min(10, len(some.table))]
     )
     every = rs.deploy(chips=64, **ONE)
-    assert str(every).splitlines()[0].endswith("no condition: 135 layouts can, 4 cannot")
+    assert str(every).splitlines()[0].endswith("no condition: 135 layouts feasible, 4 rejected")
     assert "nearest" not in str(every)
     asked = {**ONE, "calibration": "floor"}
     never = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 us", **asked)
     head, nearest = str(never).splitlines()[1:]
-    assert head == "nearest, where none can:"
+    assert head == "nearest, for kinds without a feasible layout:"
     assert re.fullmatch(r"  64 chips, tensor over 64 misses time_per_output_token <= 10 us by \d+%", nearest)
 
 
