@@ -143,7 +143,7 @@ def usable_rows(predicted: Values, measured: Values) -> Any:
     unusable = int((~usable).sum())
     if unusable:
         warnings.warn(
-            f"{unusable} of {len(measured)} rows are left out: the measured or the predicted value is no positive number",
+            f"{unusable} of {len(measured)} rows are left out: the measured or predicted value is no positive number",
             RoofslateWarning,
             stacklevel=3,
         )

@@ -166,7 +166,7 @@ class ServiceValidation(Result):
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity. Simulated numbers with an error below 5% are included.
+            A row for each quantity. Simulated numbers with more than 5% noise are left out.
         """
         import pandas as pd
 
