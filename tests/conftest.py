@@ -125,10 +125,10 @@ def bits():
 @pytest.fixture(scope="session")
 def run_python():
     """Run code in a fresh interpreter with the package that is tested; returns what it prints."""
-    place = str(Path(roofslate.__file__).parents[1])
+    path = str(Path(roofslate.__file__).parents[1])
 
     def run(code, *, timeout=120, check=True, **environment):
-        paths = [place, *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths = [path, *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", code],
             capture_output=True,
@@ -202,8 +202,8 @@ def audit():
 def answering(runtime):
     """Address of the server that wrote where it listens, once it answers."""
     with contextlib.suppress(OSError, ValueError, StopIteration):
-        place = next(runtime.glob("jpserver-*.json"))
-        address = json.loads(place.read_text(encoding="utf-8"))["url"]
+        path = next(runtime.glob("jpserver-*.json"))
+        address = json.loads(path.read_text(encoding="utf-8"))["url"]
         with urllib.request.urlopen(f"{address}api/status", timeout=10):
             return address
     return None
@@ -233,7 +233,7 @@ def laboratory(tmp_path_factory):
         "MPLCONFIGDIR": pytest.importorskip("matplotlib").get_configdir(),  # which has the list of fonts
         "PYTHONPATH": os.pathsep.join([str(Path(roofslate.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
     }
-    environment = {**os.environ, **{name: str(place) for name, place in places.items()}}
+    environment = {**os.environ, **{name: str(path) for name, path in places.items()}}
     environment.pop("MPLBACKEND", None)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
     command += ["--IdentityProvider.token=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={home}"]

@@ -74,12 +74,12 @@ def test_a_formula_with_another_unit_names_the_quantity_and_both_units(compile_t
     assert not right
     assert "the formula has another unit than the quantity declares" in message
     assert "unit_of_formula<roofslate::quantities::some_rate" in message
-    declared, found = message.split("unit_of_formula<roofslate::quantities::some_rate, ", 1)[1].split(
+    declared, result = message.split("unit_of_formula<roofslate::quantities::some_rate, ", 1)[1].split(
         "roofslate::spelled::unit<"
     )[1:3]
     assert "token, 1>" in declared
     assert "s, -1>" in declared
-    assert "s, 1>" in found
+    assert "s, 1>" in result
 
 
 @pytest.mark.parametrize(

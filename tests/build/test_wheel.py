@@ -60,10 +60,10 @@ def python(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def wheel(python: str) -> Path:
     """The wheel that `.ci/wheel` built of this tree."""
-    found = sorted((ROOT / "dist").glob(f"roofslate-*-{tag_of(python)}-*manylinux*.whl"))
-    if not found:
+    result = sorted((ROOT / "dist").glob(f"roofslate-*-{tag_of(python)}-*manylinux*.whl"))
+    if not result:
         pytest.skip(f"there is no wheel for {python}: .ci/wheel {python}")
-    return found[-1]
+    return result[-1]
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,8 @@ def installed(python: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("wheel") / "venv"
     subprocess.run([python, "-m", "venv", folder], check=True)
     inside = folder / "bin" / "python"
-    wanted = [f"{wheel}[{','.join(EXTRAS)}]", "hypothesis", "pytest", *(OLDEST if tag_of(python) == "cp310" else ())]
-    subprocess.run([inside, "-m", "pip", "install", "-q", "--only-binary=:all:", *wanted], check=True, cwd=folder)
+    expected = [f"{wheel}[{','.join(EXTRAS)}]", "hypothesis", "pytest", *(OLDEST if tag_of(python) == "cp310" else ())]
+    subprocess.run([inside, "-m", "pip", "install", "-q", "--only-binary=:all:", *expected], check=True, cwd=folder)
     return inside
 
 
@@ -86,7 +86,9 @@ def asked(
     """What a Python of that environment says, with nothing of this one and nothing on the path."""
     # NumPy's OpenBLAS chooses its kernels by the model of the processor, and would take those that qemu refuses to run.
     environment = {"HOME": os.devnull, "OPENBLAS_CORETYPE": "Nehalem"}
-    return subprocess.run([*before, str(python), *arguments], capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(
+        [*before, str(python), *arguments], capture_output=True, text=True, check=False, env=environment
+    )
 
 
 def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:

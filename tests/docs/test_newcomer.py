@@ -83,9 +83,9 @@ def read_until(text, section):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", first_alone(TASKS))
 def test_task(task, tmp_path):
-    page, section, wanted, left = TASKS[task]
+    page, section, expected, left = TASKS[task]
     text, told = read_until((ROOT / page).read_text(encoding="utf-8"), section)
-    for words in wanted:
+    for words in expected:
         assert words in told
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     (tmp_path / "follow.py").write_text(FOLLOW, encoding="utf-8")

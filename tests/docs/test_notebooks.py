@@ -130,8 +130,8 @@ def test_runs(nbformat, path, tmp_path, monkeypatch):
     """Every cell runs in a kernel, and after them the solutions."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks run with nbclient: pip install 'roofslate[test]'")
     pytest.importorskip("ipykernel", reason="notebooks run in ipykernel: pip install 'roofslate[test]'")
-    place = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([place, *filter(None, [os.environ.get("PYTHONPATH")])]))
+    page = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([page, *filter(None, [os.environ.get("PYTHONPATH")])]))
     notebook = read(nbformat, path)
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources_of(notebook)]
     client = nbclient.NotebookClient(

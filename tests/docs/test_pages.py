@@ -72,13 +72,13 @@ def check_links(path, text, generated, anchors=None):
     for link in LINK.findall(text):
         if re.match(r"[a-z]+:", link):
             continue
-        place, _, anchor = link.partition("#")
-        target = (path.parent / place).resolve() if place else path
+        page, _, anchor = link.partition("#")
+        target = (path.parent / page).resolve() if page else path
         assert target in generated or target.exists(), f"{page_id(path)} links to {link}, which is not there"
         if anchor:
             known = (anchors or {}).get(target)
             headings = known or slugs(generated.get(target) or target.read_text(encoding="utf-8"))
-            assert anchor in headings, f"{page_id(path)} links to {link}; {place} has no such heading"
+            assert anchor in headings, f"{page_id(path)} links to {link}; {page} has no such heading"
 
 
 def test_pages_on_github_link_to_what_is_checked_in(generated):

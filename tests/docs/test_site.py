@@ -85,8 +85,8 @@ def test_links_lead_to_a_page_and_a_place_in_it(site):
         for link in re.findall(r'\b(?:href|src)="([^"]*)"', text):
             if re.match(r"\w+:", link):
                 continue
-            place, anchor = urllib.parse.urldefrag(urllib.parse.unquote(html.unescape(link)))
-            target = (path.parent / place.partition("?")[0]).resolve() if place else path
+            page, anchor = urllib.parse.urldefrag(urllib.parse.unquote(html.unescape(link)))
+            target = (path.parent / page.partition("?")[0]).resolve() if page else path
             if not target.is_file() or (anchor and anchor not in ids.get(target, {anchor})):
                 lost.add((str(path.relative_to(site)), link))
     assert not lost

@@ -344,8 +344,8 @@ def faults(tree):
 
 @pytest.mark.heavy
 def test_no_module_runs_or_fetches_what_a_file_says():
-    found = {(name, module) for name, tree in modules() for module in imported(tree) if module in FORBIDDEN}
-    assert found == set(REASONS)
+    result = {(name, module) for name, tree in modules() for module in imported(tree) if module in FORBIDDEN}
+    assert result == set(REASONS)
     assert [(name, fault) for name, tree in modules() for fault in faults(tree)] == []
 
 
@@ -379,8 +379,8 @@ STREAMS = {"stream", "vector", "raster", "picture"}  # of `whole_file`, or in me
 
 @pytest.mark.heavy
 def test_files_are_written_by_one_module_alone():
-    found = {(name, written.partition(",")[0]) for name, tree in modules() for written in writes(tree)}
-    assert found == {
+    result = {(name, written.partition(",")[0]) for name, tree in modules() for written in writes(tree)}
+    assert result == {
         ("_base/files.py", "open"),  # a device or a pipe
         ("cli/plot.py", "savefig"),  # into a file that files.py has opened
         ("cli/rows.py", "open_file"),  # the terminal

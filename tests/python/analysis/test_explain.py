@@ -424,14 +424,14 @@ def test_texts_of_presets_are_escaped() -> None:
 def levels(explanation: Explanation) -> dict[str, int]:
     """How far each quantity lies below the answer."""
     takes = {step.quantity.name: step.needs for step in explanation.steps}
-    found = {explanation.steps[0].quantity.name: 0}
-    at = list(found)
+    result = {explanation.steps[0].quantity.name: 0}
+    at = list(result)
     for name in at:
         for need in takes.get(name, ()):
-            if need not in found:
-                found[need] = found[name] + 1
+            if need not in result:
+                result[need] = result[name] + 1
                 at.append(need)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("depth", range(9))

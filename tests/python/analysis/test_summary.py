@@ -29,8 +29,8 @@ def test_both_columns_are_those_of_evaluate() -> None:
     assert {"cost_per_token", "cost_per_output_token", "cost_per_request", "blended_cost_per_token"} < set(names)
     both = rs.evaluate(names, SCENARIO, calibration=["floor", "serving"], bands=0.8)
     for k, column in enumerate(("floor", "estimate")):
-        wanted = [float(both[name].broadcast_like(both["calibration"])[k]) for name in names]
-        assert table[column].tolist() == wanted
+        expected = [float(both[name].broadcast_like(both["calibration"])[k]) for name in names]
+        assert table[column].tolist() == expected
     for end in ("lower", "upper"):
         assert table.loc["time_per_output_token", end] == both[f"time_per_output_token_{end}"][1]
     assert table.loc["cost_per_token", "upper"] != table.loc["cost_per_token", "upper"]  # not calibrated: no band
@@ -87,10 +87,10 @@ def test_a_training_run_has_other_outcomes() -> None:
     table = made.to_dataframe()
     assert made.calibration.startswith("training (")
     with pytest.warns(rs.errors.DoesNotFit, match="training states and activations"):
-        wanted = rs.evaluate(["pretraining_cost", "training_memory"], RUN, calibration="training")
-    assert table.loc["pretraining_cost", "estimate"] == wanted["pretraining_cost"]
-    assert table.loc["training_memory", "estimate"] == wanted["training_memory"]
-    assert made.fits == bool(wanted["training_memory"] <= 80e9)
+        expected = rs.evaluate(["pretraining_cost", "training_memory"], RUN, calibration="training")
+    assert table.loc["pretraining_cost", "estimate"] == expected["pretraining_cost"]
+    assert table.loc["training_memory", "estimate"] == expected["training_memory"]
+    assert made.fits == bool(expected["training_memory"] <= 80e9)
     assert rs.summary(RUN, concurrency=8).calibration.startswith("serving")  # both loads: a deployment
     assert set(rs.summary(hardware="H100", global_batch_size=8).missing) >= {"pretraining_cost"}
 

@@ -27,10 +27,10 @@ def check(question):
         return
     plan = rs.deploy(question["more"], **keywords(question), progress=False)
     own = own_columns(question)
-    found = dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True))
+    result = dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True))
     met = {key: x for key, x in expected.items() if not math.isnan(x)}
-    assert found.keys() == met.keys()
-    assert agree([found[key] for key in met], [*met.values()], exact=False)
+    assert result.keys() == met.keys()
+    assert agree([result[key] for key in met], [*met.values()], exact=False)
     if len(plan.table):
         best = plan.best
         assert agree(plan.table[name].iloc[0], Evaluator(best, [name]).number(name), exact=False)

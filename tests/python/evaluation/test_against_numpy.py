@@ -38,12 +38,12 @@ def test_grids(numbers: range) -> None:
     answered = exact = 0
     for question in asked("grids", numbers, most_outputs=3, axes=(0, 1, 2, 3), choices=True):
         try:
-            found = rs.evaluate(question.outputs, Settled(question.inputs))
+            result = rs.evaluate(question.outputs, Settled(question.inputs))
         except rs.RoofslateError:
             continue
         expected = Evaluator(question.inputs, question.outputs)
         for name in question.outputs:
-            assert expected.agrees(name, at_all_points(found[name], expected.sizes)), (question.number, name)
+            assert expected.agrees(name, at_all_points(result[name], expected.sizes)), (question.number, name)
             exact += expected.is_exact(name)
         answered += 1
     assert answered > 0.5 * len(numbers)
@@ -67,15 +67,15 @@ def test_rows_and_values(numbers: range) -> None:
         table = pd.DataFrame(columns, index=range(4))
         others = {key: x for key, x in question.inputs.items() if key not in table}
         try:
-            found = rs.frame(table, name, Settled(others))[name].to_numpy()
+            result = rs.frame(table, name, Settled(others))[name].to_numpy()
         except rs.RoofslateError:
             continue
         for k, factor in enumerate(factors):
             row = {**others, **{key: x * factor for key, x in used.items()}}
-            if math.isnan(found[k]) and (factor != 1 or fewer_chips_than_groups(question.numbers)):
+            if math.isnan(result[k]) and (factor != 1 or fewer_chips_than_groups(question.numbers)):
                 continue  # a number outside of its range has no result
             expected = Evaluator(row, [name])
-            assert expected.agrees(name, found[k]), (question.number, name, k)
+            assert expected.agrees(name, result[k]), (question.number, name, k)
             assert k or expected.agrees(name, value), (question.number, name)
         answered += 1
     assert answered > 0.5 * len(numbers)

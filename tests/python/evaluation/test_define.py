@@ -449,11 +449,11 @@ def check_lazy():
     assert made[0][0].scaled.data.name != made[1][0].scaled.data.name
     for later, now, folds in made:
         xr.testing.assert_identical(later.compute(), now)
-        for found, expected in zip(*folds, strict=True):
-            if isinstance(found, int):
-                assert found == expected
+        for result, expected in zip(*folds, strict=True):
+            if isinstance(result, int):
+                assert result == expected
             else:
-                xr.testing.assert_identical(found, expected)
+                xr.testing.assert_identical(result, expected)
     assert float(made[0][1].scaled[0]) * 1.5 == pytest.approx(float(made[1][1].scaled[0]), rel=1e-15)
 
 

@@ -152,8 +152,8 @@ def test_quotes_and_ends_of_lines_anywhere(seed: int, tmp_path: Any) -> None:
             continue
         expected = rows_of(text)
         assert rows_of(f"{text}\n7,7\n") == [*expected, ["7", "7"]], f"a quote of {text!r} is not closed"
-        found = rows_of((tmp_path / "out.csv").read_bytes().decode())
-        assert [row[:2] for row in found] == expected, text
+        result = rows_of((tmp_path / "out.csv").read_bytes().decode())
+        assert [row[:2] for row in result] == expected, text
         answered += 1
     assert answered > 5
 

@@ -38,12 +38,12 @@ def test_chunks(numbers: range) -> None:
         if inputs is None:
             continue
         try:
-            found = rs.evaluate(name, Settled(inputs)).compute()
+            result = rs.evaluate(name, Settled(inputs)).compute()
             expected = Evaluator(inputs, [name])
         except rs.RoofslateError:
             continue
-        missing = {dim: n for dim, n in expected.sizes.items() if dim not in found.dims}
-        values = found.expand_dims(missing).transpose(*expected.sizes).to_numpy()
+        missing = {dim: n for dim, n in expected.sizes.items() if dim not in result.dims}
+        values = result.expand_dims(missing).transpose(*expected.sizes).to_numpy()
         assert expected.agrees(name, values), (question.number, name)
         answered += 1
         if not np.isfinite(values).all() or values.min() == values.max():

@@ -47,19 +47,19 @@ def test_no_constants_near_by_are_better(seed: int) -> None:
     slow = np.where(table["stack"] == "one", 1.0, 1.6)
     table["seconds"] = slow * predicted(table, true, overlap) * np.exp(0.2 * rng.standard_normal(n))
     options: dict[str, Any] = {"soft": float(rng.uniform(0.1, 1)), "residual": ("logarithm", "relative")[seed % 2]}
-    found = rs.calibrate(
+    result = rs.calibrate(
         table, TERMS, output="pass_time", measured="seconds", hold_out="stack", start=true, overlap=overlap,
         **options, **MACHINE,
     )  # fmt: skip
     told = options["soft"], options["residual"] == "relative"
-    fitted = {name: found[name] for name in TERMS}
+    fitted = {name: result[name] for name in TERMS}
     least = loss(table, fitted, overlap, *told)
     assert least <= loss(table, true, overlap, *told)
     for _ in range(50):
         moved = {name: float(np.clip(x * math.exp(rng.normal(0, 0.05)), *TERMS[name])) for name, x in fitted.items()}
         assert least <= loss(table, moved, overlap, *told) * (1 + 1e-6), moved  # constants have six digits
     ratio = predicted(table, fitted, overlap) / table["seconds"].to_numpy()
-    errors = found.errors.loc[("pass_time", "nothing")]
+    errors = result.errors.loc[("pass_time", "nothing")]
     assert errors["rows"] == n
     for name, x in {
         "mape": np.abs(ratio - 1).mean(),

@@ -28,19 +28,19 @@ def test_percentiles_of_fleets() -> None:
 
 def simulated(service: Any, replicas: int, rate: float, router: str, seed: int) -> list[float]:
     s = service
-    found = run_steps(
+    result = run_steps(
         base=s.base, slope=s.slope, arrival_rate=rate, output_tokens=s.output_tokens, input_tokens=s.input_tokens,
         prompt_token_time=s.token_time, seats=s.slots, token_budget=s.budget, prompt_policy=s.policy,
         arrival_cv=s.arrival_cv, input_cv=s.input_cv, output_cv=s.output_cv, requests=150_000, seed=seed,
         percentiles=(0.99,), replicas=replicas, router=router,
     )  # fmt: skip
-    return [found[name] for name in PROMISED]
+    return [result[name] for name in PROMISED]
 
 
 def formed(service: Any, replicas: int, rate: float, router: str) -> list[float]:
     inputs = forms._inputs([service._replace(rate=rate / replicas, replicas=replicas, router=router)])
-    found = evaluate(list(PROMISED), Settled(inputs))
-    return [float(found[name].values[0]) for name in PROMISED]
+    result = evaluate(list(PROMISED), Settled(inputs))
+    return [float(result[name].values[0]) for name in PROMISED]
 
 
 @pytest.mark.slow
@@ -61,9 +61,9 @@ def test_replicas_for_a_rate() -> None:
             return all(x <= y for x, y in zip(found, promise, strict=True))
 
         tried = range(least, least + 40)
-        asked = next(n for n in tried if kept(formed(service, n, rate, router)))
+        requested = next(n for n in tried if kept(formed(service, n, rate, router)))
         needed = next(n for n in tried if kept(simulated(service, n, rate, router, 1000 + k)))
-        off.append(asked - needed)
+        off.append(requested - needed)
     assert np.mean(np.abs(off) <= 1) >= 0.88
     assert np.mean(np.equal(off, 0)) >= 0.7
 

@@ -167,8 +167,8 @@ def test_any_value_at_any_key_gives_a_model_or_a_named_error(data):
     config = copy.deepcopy(CONFIG[data.draw(st.sampled_from(sorted(CONFIG)))])
     places = [config, *(value for value in config.values() if isinstance(value, dict))]
     for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.sampled_from(places))
-        place[data.draw(st.sampled_from([*place, "num_experts", "layer_types", "kv_lora_rank"]))] = data.draw(JUNK)
+        table = data.draw(st.sampled_from(places))
+        table[data.draw(st.sampled_from([*table, "num_experts", "layer_types", "kv_lora_rank"]))] = data.draw(JUNK)
     try:
         model = rs.Model.from_config(config, strict=False)
     except errors.RoofslateError as error:

@@ -47,8 +47,8 @@ def test_distinct_adapters_and_hits_are_those_of_draws(adapters: int, exponent: 
                 held[adapter] = None
                 if len(held) > slots:
                     held.popitem(last=False)
-        found = rs.value("adapter_hit_rate", given, resident_adapters=slots)
-        assert found == pytest.approx(hits / 50_000, abs=0.01)
+        result = rs.value("adapter_hit_rate", given, resident_adapters=slots)
+        assert result == pytest.approx(hits / 50_000, abs=0.01)
 
 
 def test_derivatives_by_batch_popularity_and_room() -> None:
@@ -102,8 +102,8 @@ def test_a_pass_streams_the_adapters_that_memory_lacks() -> None:
 
 
 def test_a_loaded_adapter_takes_its_bytes_over_the_link() -> None:
-    found = rs.value("adapter_load_time", SERVED, **{**FEW, "lora_zipf_exponent": 0})
-    assert found == pytest.approx(0.9 * 131_072_000 / (8 * 50e9), rel=1e-9)
+    result = rs.value("adapter_load_time", SERVED, **{**FEW, "lora_zipf_exponent": 0})
+    assert result == pytest.approx(0.9 * 131_072_000 / (8 * 50e9), rel=1e-9)
 
 
 @pytest.mark.parametrize(

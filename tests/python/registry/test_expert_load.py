@@ -92,8 +92,8 @@ def test_imbalance_of_wide_expert_parallelism(chips: int, copies: int, placed: A
     given = {**WIDE, "expert_parallel": chips}
     eplb = {"expert_placement": "rebalanced", "expert_statistics_drift": 0.1, "redundant_experts": copies}
     for tokens, before, after in zip((4, 32, 256), placed, moved, strict=True):
-        found = rs.value("expert_imbalance", given, routed_tokens=tokens * chips)
-        assert found == pytest.approx(before, abs=0.006)
+        result = rs.value("expert_imbalance", given, routed_tokens=tokens * chips)
+        assert result == pytest.approx(before, abs=0.006)
         assert rs.value("expert_imbalance", given, routed_tokens=tokens * chips, **eplb) == pytest.approx(
             after, abs=0.006
         )

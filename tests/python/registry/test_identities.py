@@ -60,10 +60,10 @@ TIMES = ["compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time", "p
 @given(scenarios(), st.sampled_from(["batch_size", "context_length", "kv_bytes_per_token", "bytes_per_weight"]))
 def test_times_grow_with_the_work(scenario, name):
     axis = scenario[name] * np.linspace(0.1, 10, 300)
-    found = rs.evaluate(TIMES, {**scenario, name: np.maximum(axis, 1e-3)})
+    result = rs.evaluate(TIMES, {**scenario, name: np.maximum(axis, 1e-3)})
     for time in TIMES:
-        if found[time].dims:
-            assert (np.diff(found[time]) >= 0).all(), time
+        if result[time].dims:
+            assert (np.diff(result[time]) >= 0).all(), time
 
 
 @given(
@@ -77,10 +77,10 @@ def test_times_shrink_with_the_machine(scenario, name):
         if name == "chips"
         else scenario[name] * np.linspace(0.1, 10, 300)
     )
-    found = rs.evaluate(TIMES, {**scenario, name: axis})
+    result = rs.evaluate(TIMES, {**scenario, name: axis})
     for time in TIMES:
-        if found[time].dims:
-            assert (np.diff(found[time]) <= 0).all(), time
+        if result[time].dims:
+            assert (np.diff(result[time]) <= 0).all(), time
 
 
 @given(ANY)
@@ -355,10 +355,10 @@ def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
             continue
         cut = rs.evaluate(outputs, Settled({**whole_scenario, name: own}))
         for output in outputs:
-            found, value = cut[output].item(), expected[output]
+            result, value = cut[output].item(), expected[output]
             choices = entries()[output].choices
-            found = choices[int(found)] if choices and not isinstance(found, str) else found
-            assert found == value or bits(found) == bits(value), (output, name)
+            result = choices[int(result)] if choices and not isinstance(result, str) else result
+            assert result == value or bits(result) == bits(value), (output, name)
 
 
 LOAD = {"batch_size", "concurrency", "admitted_batch", "running_sequences", "sequences_in_flight"}
