@@ -1,4 +1,4 @@
-"""`compare`, `tornado`, `sample`, `sobol` and derivatives on grids against the formulas by NumPy."""
+"""`compare`, `tornado`, `sample`, `sobol` and derivatives against formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarni
 
 
 def moved(question: Question, factor: float, least: int, most: int) -> dict[str, float]:
-    """Some of the inputs that are numbers and of use, times a factor or over it, within their ranges."""
+    """Draw some of the effective numeric inputs, scaled by a factor within their ranges."""
     name = question.outputs[0]
     used = Evaluator(question.inputs, question.outputs).taken(name)
     candidates = [key for key, x in question.numbers.items() if key in used and key != name and 0 < x < math.inf]
@@ -39,7 +39,7 @@ def moved(question: Question, factor: float, least: int, most: int) -> dict[str,
 
 
 def shares_by_orders(name: str, inputs: dict[str, Any], changes: dict[str, float]) -> dict[str, float] | None:
-    """What each change multiplies a value by, over all orders of the changes; None where a mixture has no value."""
+    """Return each change's mean factor over all orders, None if a mixture has no value."""
     logs = {}
     for k in range(len(changes) + 1):
         for chosen in itertools.combinations(changes, k):
@@ -144,7 +144,7 @@ def sobol_points(inputs: int, n: int, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("numbers", first_alone(slices(30)), ids=str)
 def test_sample(numbers: range) -> None:
-    """Draws are SciPy's points through SciPy's distributions, with a Gaussian copula; results those of NumPy."""
+    """Draws equal SciPy's points and distributions with a Gaussian copula, results NumPy's."""
     n, sampled = 64, 0
     for question in asked("sample", numbers, axes=(0, 1)):
         (name,) = question.outputs
@@ -173,7 +173,7 @@ def test_sample(numbers: range) -> None:
 
 @pytest.mark.parametrize("numbers", first_alone(slices(20)), ids=str)
 def test_sobol(numbers: range) -> None:
-    """First-order and total shares after Saltelli, from the sums as they are written in the paper."""
+    """Return first-order and total shares after Saltelli, by the sums in the paper."""
     n, shared = 32, 0
     for question in asked("sobol", numbers):
         (name,) = question.outputs
@@ -216,7 +216,7 @@ def test_sobol(numbers: range) -> None:
 
 @pytest.mark.parametrize("numbers", first_alone(slices(60)), ids=str)
 def test_derivatives_on_grids(numbers: range) -> None:
-    """At all points those of a step into the complex plane, which no rule of differentiation takes part in."""
+    """Derivatives equal complex steps at all points, without a differentiation rule."""
     compared = points = 0
     for question in asked("derivatives", numbers, axes=(0, 1, 2, 2)):
         (name,) = question.outputs

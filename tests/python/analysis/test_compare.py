@@ -1,4 +1,4 @@
-"""Comparisons: factors multiply to the ratio, no order is preferred, and each factor is what its input does."""
+"""Comparisons: factors multiply to the ratio, independent of the order of changes."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_preset_against_its_numbers() -> None:
 
 
 def test_what_a_preset_overrules_is_not_said_for_it() -> None:
-    """One model states its bytes of a token, the other its layers: they change together, and the batch apart."""
+    """One model gives bytes per token, the other layers: they change together, not the batch."""
     stated = {"model": "DeepSeek-V3 (lecture)", "batch_size": 4}
     layered = {"layers": 80, "kv_heads": 8, "head_size": 128, "kv_format": "bf16", "batch_size": 8}
     result = rs.compare(stated, layered, "kv_bytes", context_length=100)
@@ -208,7 +208,7 @@ def test_what_a_preset_overrules_is_not_said_for_it() -> None:
 
 
 def test_what_can_only_change_together_shares_a_factor() -> None:
-    """A measured pass in one scenario, a model of the pass in the other: no mixture lacks both."""
+    """With a measured pass in one scenario and a model in the other, mixtures have one of them."""
     whole = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)", "context_length": "10k"}
     measured = {"flops_per_token": 74e9, "stage_flops": 648e15}
     a, b = {"pass_tokens": 100.0, **measured}, {"batch_size": 300, **whole}

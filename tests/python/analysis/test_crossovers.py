@@ -1,4 +1,4 @@
-"""crossovers: every closed form beside what the solver finds, and why there is none."""
+"""crossovers: closed forms compared with the solver, and reasons without one."""
 
 import math
 

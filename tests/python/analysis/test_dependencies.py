@@ -1,4 +1,4 @@
-"""The graph of an explanation: what stands in it, as a text that Graphviz reads, and as a drawing."""
+"""The graph of an explanation: nodes, text for Graphviz, and drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives: exact for every quantity, on grids as at points, of either side at kinks, or refused by name."""
+"""Derivatives: exact for every quantity, at points and on grids, one-sided at kinks."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chip_price": "3 USD/
 
 
 def difference(output, inputs, name, share):
-    """d ln(output) / d ln(input) by central differences of the eighth order, in steps of a share of the input."""
+    """Return d ln(output) / d ln(input) by central differences of the eighth order."""
     x, total = inputs[name], 0.0
     for k, weight in zip((1, 2, 3, 4), (4 / 5, -1 / 5, 4 / 105, -1 / 280), strict=True):
         above, below = (rs.value(output, Settled({**inputs, name: x * (1 + sign * k * share)})) for sign in (1, -1))
@@ -45,7 +45,7 @@ WHOLE = ("batch_slots", "lora_adapters", "prefill_replicas", "length_chips", "wi
 
 @pytest.mark.heavy
 def test_against_differences_at_the_values_by_hand():
-    """Two steps that agree tell that both sides are smooth; what they leave open is no more than some 1e-12.
+    """Compare two step sizes: both sides are smooth if they agree within about 1e-12.
 
     At a kink the difference between both sides is the mean of their derivatives.
     """
@@ -220,7 +220,7 @@ def test_where_the_output_is_zero_or_undefined_there_is_no_elasticity():
 
 
 def test_an_infinite_input_is_the_limit():
-    """A context beyond which the cache costs more than the arithmetic that is never reached; a window without end."""
+    """A crossover context that is never reached, with an unlimited window."""
     penalty = {
         "lone_weight_fetch": 3.0,
         "context_length": 1000.0,
@@ -266,14 +266,14 @@ def test_one_sided_derivatives_are_those_of_small_steps():
 
 
 def test_what_is_equal_but_has_no_kink_is_not_told(decode):
-    """As many micro-batches as stages is what holds unless somebody says otherwise: a quotient that is always 1."""
+    """By default there are as many micro-batches as stages: a quotient that is always 1."""
     result = rs.sensitivity("cost_per_token", decode, pipeline_stages=4)
     assert "kinks" not in result.attrs
     assert rs.sensitivity("cost_per_token", decode, pipeline_stages=4, side="below").equals(result)
 
 
 def test_long_terms_are_not_spelled_out():
-    """Where the window ends what is read has a kink."""
+    """Reads have a kink at the end of the window."""
     terms = {"hidden_kv_bytes": 24, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
     result = rs.sensitivity("balance_context", terms, windowed_kv_share=0.5)
     assert result.attrs["kinks"] == "balance_context: two of its terms are equal"
@@ -322,7 +322,7 @@ def by(output):
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
 def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
-    """It lists what any of its points takes; a point that does without an input has a derivative of 0 by it."""
+    """A grid lists the inputs of any of its points. Points without an input have derivative 0."""
     taken = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
     point = {name: x for name, x in scenario(decode).items() if name in _ancestors(output)}
     grid = call(output, Settled({**point, **taken}), **by(output))

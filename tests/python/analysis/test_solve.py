@@ -1,4 +1,4 @@
-"""solve: against closed forms, put back into the condition, at every boundary, where there is none or a stretch."""
+"""solve: closed forms, solutions put back, every boundary, no solution, stretches."""
 
 import contextlib
 import itertools
@@ -158,7 +158,7 @@ def is_smooth(quantity, inputs):
 
 
 def put_back(quantity, value, unknown, rest, start):
-    """Solve for an input that is known to give this value: every solution does, and the known one is among them."""
+    """Solve for an input with a known value, which is among the solutions."""
     result = solve(unknown, f"{quantity} == {value!r}", at="all", **rest)
     roots = [x for x in result.to_numpy().ravel().tolist() if not math.isnan(x)]
     for x in roots:
@@ -435,7 +435,7 @@ def test_a_routine_is_searched_on_a_grid():
 
 
 def test_an_unknown_between_two_others():
-    """What others must not exceed, and what must not exceed another one."""
+    """Return the quantities that bound or are bounded by another one."""
     known = {
         "shortest_context": 1e3,
         "longest_context": 1e6,

@@ -1,4 +1,4 @@
-"""Calls of solve: the same bits wherever it is asked, results on their axes, mistakes named before any work."""
+"""Calls of solve: reproducible bits, results on their axes, errors before any work."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Tornados, variance shares, the pictures of draws, and how sure the hundredfold over-training is."""
+"""Tornados, variance shares, plots of draws, and certainty of over-training."""
 
 import matplotlib as mpl
 import numpy as np
@@ -161,7 +161,7 @@ _UNITS = {
 
 @pytest.mark.heavy
 def test_shares_of_sobols_g_function():
-    """Known exactly; within 1 % of each that is not next to nothing, and 5e-5 of all."""
+    """Exact values, within 1% of each that is not negligible, and 5e-5 of all."""
 
     def g(hbm_bandwidth, hbm_capacity, peak_flops, chip_price, model_lifetime):
         product = 1.0

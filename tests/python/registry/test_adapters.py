@@ -1,4 +1,4 @@
-"""Many LoRA adapters: their bytes, which of them a pass reads and memory holds, and what they act on."""
+"""LoRA adapters: bytes in a pass and in memory, and affected quantities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_adapter_of_rank_16_is_131_megabytes() -> None:
 
 @pytest.mark.parametrize(("adapters", "exponent"), [(20, 0), (200, 1), (3000, 0.6), (1000, 1.5)])
 def test_distinct_adapters_and_hits_are_those_of_draws(adapters: int, exponent: float) -> None:
-    """Different ones in a batch exactly; hits of a least recently used cache within 0.01."""
+    """Exact distinct adapters in a batch. Hits of an LRU adapter pool within 0.01."""
     shares = np.arange(1, adapters + 1) ** -float(exponent)
     shares /= shares.sum()
     given = {"lora_adapters": adapters, "lora_zipf_exponent": exponent}
@@ -70,7 +70,7 @@ def test_no_adapters_change_no_bit(load: dict[str, Any]) -> None:
 
 
 def test_adapters_act_on_every_outcome() -> None:
-    """Reads, room, arithmetic and cost of a closed loop; percentiles at a rate of arrivals."""
+    """Reads, capacity, compute and cost of a closed loop, percentiles of an open one."""
     more = [
         "fetched_weight_bytes", "flops_per_token", "pass_time", "time_per_output_token", "time_to_first_token",
         "cost_per_output_token", "hbm_used", "prefill_time",

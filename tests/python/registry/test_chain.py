@@ -1,4 +1,4 @@
-"""Laws of the serving chain: the bound lies below the estimate, loads agree, and what is off changes nothing."""
+"""Laws of the serving chain: bound below estimate, equal loads, no effect if disabled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises of a service under load against simulated requests; the cost of a day against DeepSeek's."""
+"""Goodput under load against simulated requests, and DeepSeek's daily cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that hold whatever the numbers: order, scale, limits, round trips, and the graph cut at any place."""
+"""Laws for all numbers: order, scale, limits, round trips, and cuts of the graph."""
 
 import math
 
@@ -299,7 +299,7 @@ def test_units_of_a_result_come_back(scenario, asked):
 
 
 def _supply(q, x):
-    """Whether a value may be given for a quantity: finite, or infinity where its range has it."""
+    """Return True for a valid value of a quantity: finite, or infinity if in its range."""
     return isinstance(x, str) or (
         q.low <= x <= q.high and not (q.above_low and x == q.low) and (math.isfinite(x) or q.takes_infinity)
     )
@@ -335,7 +335,7 @@ def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
 
 
 def _is_changed_elsewhere(name, output):
-    """Whether an output takes a quantity where what it rests on is another: cut, it would be the same there."""
+    """Return True if an output depends on a quantity, by a change of its ancestors."""
     for other in {output, *ancestors(output)}:
         q = entries()[other]
         if q.changed and name in {q.needs[0], *ancestors(q.needs[0])} and q.changed in ancestors(name):

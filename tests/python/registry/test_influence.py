@@ -58,7 +58,7 @@ def more(name: str, base: dict[str, Any]) -> dict[str, float]:
 
 
 def lever(row: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is set before and after."""
+    """Return the inputs set before and after."""
     base = BASES[row["base"]]
     dense = {"model": "DeepSeek-V3"}
     grown = rs.value("total_parameters", dense) * 1.25 - rs.value("dense_parameters", dense) / 4

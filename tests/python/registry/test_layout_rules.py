@@ -1,4 +1,4 @@
-"""Layouts by a rule: of training runs, and of tables in which rows decide whether there is a rule."""
+"""Layouts by rule: of training runs, and of tables with rows that determine the rule."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_rule_takes_the_least_tensor_and_pipeline_parallelism_with_room() ->
 
 
 def test_chips_alone_make_no_run_of_billions() -> None:
-    """16,384 chips that share each matrix made the run cost $11.7 billion, and $6.4 billion before."""
+    """16,384 chips per matrix raise the run's cost from $6.4 billion to $11.7 billion."""
     assert 4e7 < rs.value("pretraining_cost", Settled(REAL)) < 2e8  # type: ignore[operator]
     pool: Any = rs.evaluate(["pretraining_cost", "training_utilization", "stage_communication_time"], Settled(LLAMA))
     assert float(pool["training_utilization"]) == pytest.approx(1)

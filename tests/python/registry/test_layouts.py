@@ -1,4 +1,4 @@
-"""Layouts by the rule where chips are given without one, what is legal, and what uneven division costs."""
+"""Layouts by rule for chips given without one, legality, and cost of uneven division."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_exchanges_of_any_expert_parallelism() -> None:
 
 
 def test_hops_of_a_torus() -> None:
-    """T7: the mean way of a byte is 3 links in a torus of 4 x 4 x 4, and 6 in one of 8 x 8 x 8."""
+    """T7: the mean path is 3 links in a torus of 4 x 4 x 4, and 6 in one of 8 x 8 x 8."""
     requested = Settled(
         {
             **LOAD, "model": "DeepSeek-V3", "hardware": "H200", "chips": 64, "tensor_parallel": 1,

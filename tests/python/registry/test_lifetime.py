@@ -1,4 +1,4 @@
-"""The whole life of a model: chips, time and money, the optimum of a loss law, break-even volumes, laws as presets."""
+"""The life of a model: chips, time, cost, optimum of a loss law, break-even volumes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_times_follow_from_chips() -> None:
 
 
 def test_prompts_other_chips_and_rents() -> None:
-    """A100 in INT8 at 0.6 USD/h serve what A100 in bf16 at 1.4 USD/h trained: each part by its own rates."""
+    """A100 in INT8 at 0.6 USD/h serve the training of A100 in bf16 at 1.4 USD/h, each at its rate."""
     training, prefill, decode = (312e12 * 0.5, 624e12 * 0.4, 624e12 * 0.2)
     share = 0.8
     told = rs.value(
@@ -241,7 +241,7 @@ def test_least_arithmetic_for_a_loss() -> None:
 
 
 def test_least_cost_for_a_quality() -> None:
-    """In prices too: Chinchilla's 70B costs 36 % more than the best model as good, once it serves enough.
+    """In prices too: Chinchilla's 70B costs 36% more than the best equal model at high volume.
 
     Utilization 50 % in training and prefill and 1 % in decoding, INT8 at twice the peak, 70 and 215 tokens a request.
     Their 36 % come without the demand that they hold for; here that takes 4.65 billion requests.

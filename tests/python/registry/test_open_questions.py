@@ -1,4 +1,4 @@
-"""Questions that the lecture leaves open: each model has its numbers in the answers; these are its limits and laws."""
+"""Open questions of the lecture: limits and laws of their models."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_share_of_memory_follows_from_its_price() -> None:
 
 
 def test_efficiencies_move_the_balance_batch() -> None:
-    """Question 12: two to three balance batches follow where memory falls shorter of its peak than arithmetic."""
+    """Question 12: two to three balance batches if memory reaches less of its peak than compute."""
     ideal = rs.value("balance_batch", RACK)
     real = rs.value("balance_batch", RACK, compute_efficiency=0.75, bandwidth_efficiency=0.3)
     assert real / ideal == pytest.approx(2.5)
