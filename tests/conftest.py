@@ -1,4 +1,4 @@
-"""What the tests share: instruction sets, interpreters, comparison by bits, catalogs, scenarios, a browser."""
+"""Shared fixtures: instruction sets, interpreters, bits, catalogs, scenarios, a browser."""
 
 import contextlib
 import gc
@@ -112,7 +112,7 @@ def instruction_set(request):
 
 @pytest.fixture(scope="session")
 def bits():
-    """Doubles as the integers that they are stored as; all NaN alike."""
+    """Return doubles as the integers of their bits, with all NaN equal."""
 
     def of(values):
         array = np.array(values, dtype=np.float64)
@@ -124,7 +124,7 @@ def bits():
 
 @pytest.fixture(scope="session")
 def run_python():
-    """Run code in a fresh interpreter with the package that is tested; returns what it prints."""
+    """Run code in a fresh interpreter with the tested package and return its output."""
     path = str(Path(roofslate.__file__).parents[1])
 
     def run(code, *, timeout=120, check=True, **environment):
@@ -151,7 +151,7 @@ def decode():
 
 @pytest.fixture(scope="session")
 def whole_scenario():
-    """A value in range for every input of the registry, so that every quantity can be computed."""
+    """Return a valid value for every input of the registry, enough for every quantity."""
     chosen = {}
     for k, (name, q) in enumerate(entries().items()):
         if q.computed or q.fallback:
@@ -172,7 +172,7 @@ def whole_scenario():
 
 
 def without(reason):
-    """Skip where a person has no browser; in continuous integration there is one."""
+    """Skip on machines without a browser. Continuous integration has one."""
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 

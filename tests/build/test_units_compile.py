@@ -1,4 +1,4 @@
-"""The compiler proves units and calls of formulas, and that themes list their quantities; its message names them."""
+"""Units, calls of formulas and themes are checked by the compiler, with readable errors."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ INPUTS = """
 
 @pytest.fixture(scope="module")
 def compiled_headers(tmp_path_factory):
-    """A folder in which GCC finds what all sources include, compiled once; other compilers read the header."""
+    """Precompile the common header for GCC. Other compilers read the header."""
     if COMPILER is None:
         pytest.skip("no C++ compiler was found")
     folder = tmp_path_factory.mktemp("headers")

@@ -72,7 +72,7 @@ if __name__ == "__main__":
 
 
 def read_until(text, section):
-    """The page from its top to the end of a section, and that section; the first one where none is named."""
+    """Return the page up to the end of a section, and the section, by default the first."""
     parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     titles = [part.partition("\n")[0].removeprefix("## ") for part in parts]
     assert section is None or section in titles, f"no section {section!r} among {titles}"

@@ -1,4 +1,4 @@
-"""README, CONTRIBUTING and docs: code runs and shows the output of the page, and links have targets."""
+"""README, CONTRIBUTING and docs: code shows the page's output, and links have targets."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
     "path", [path for path in PAGES if executable(path) and path.parent.name != "development"], ids=page_id
 )
 def test_code_of_page(path, tmp_path):
-    """Every block runs, in the order of the page and in one namespace, and shows what the page shows."""
+    """Every block runs in page order in one namespace and shows the page's output."""
     with reader(tmp_path):
         for code, shown, came in outputs(path):
             if shown is not None and not CHECK.check_output(shown, came, LOOSE):

@@ -1,4 +1,4 @@
-"""Files: what is read has limits and names its lines; what is written appears whole or not at all."""
+"""Files: reads have limits and errors name lines, writes are atomic."""
 
 import ast
 import errno
@@ -193,7 +193,7 @@ def test_every_reader_of_toml_has_limits_and_names_the_line(tmp_path, reads, con
 
 
 def test_a_caller_that_is_deep_itself_is_told_of_the_depth(tmp_path):
-    """Thirty lists in one another are fine, but not for the last fifty of the interpreter's frames."""
+    """Thirty nested lists are valid, except in the last fifty frames of the interpreter."""
     path = tmp_path / "any.toml"
     path.write_text("a = " + "[" * 30 + "]" * 30)
 

@@ -1,4 +1,4 @@
-"""The benchmark runs, and says what it measured. No time is asserted: the machine is not ours alone."""
+"""The benchmark runs and reports. No time is asserted, as the machine is shared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support import ROOT
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory):
-    """The command at its small size, in a process of its own: it sets up JAX and numba as it wants them."""
+    """Run the command at its small size in a separate process, which sets up JAX and numba."""
     folder = tmp_path_factory.mktemp("bench")
     files = ["--json", str(folder / "bench.json"), "--markdown", str(folder / "bench.md")]
     files += ["--chart", str(folder / "bench.svg")]
@@ -173,7 +173,7 @@ def test_fill_takes_no_copy():
 
 @pytest.mark.parametrize(("short", "repeated"), [(math.inf, 2), (0, 1)])
 def test_contenders_take_turns(short, repeated, monkeypatch):
-    """What is short runs twice, what is long once."""
+    """Short runs are repeated, long ones are not."""
     from benchmarks import timing
 
     monkeypatch.setattr(timing, "_SHORT", short)

@@ -1,4 +1,4 @@
-"""Prefill and decode apart: as looking at every combination of pools, and the forms against simulated pools."""
+"""Disaggregated serving: against all combinations of pools, and simulated pools."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Deployments: every legal layout and no other, the answers of looking at all of them, and what the others miss."""
+"""Deployments: all legal layouts, optima equal to exhaustive search, and misses."""
 
 import dataclasses
 import itertools
@@ -82,7 +82,7 @@ RUN = {
 
 
 def test_training_is_as_looking_at_every_layout():
-    """Stages, tensor, data and micro-batches, one by one; of the micro-batches those that do best."""
+    """Enumerate stages, tensor and data parallelism, and the best micro-batches."""
     sizes = rs.models["Llama-3.1-8B"].values
     expected = {}
     for chips, stages, tensor, count in itertools.product([8, 48, 64, 96], range(1, 33), range(1, 33), range(1, 97)):
@@ -145,7 +145,7 @@ def test_training_searches_no_crowd():
 
 
 def test_chooser_of_the_lecture():
-    """DeepSeek takes one stage, of 64 chips of the rack's 72; 5T in four bits on boards of 640 GB at least four."""
+    """DeepSeek takes one stage of 64 of the rack's 72 chips, 5T on 640-GB boards at least four."""
     rack = rs.deploy(
         model="DeepSeek-V3", hardware="GB200", objective="pass_time", where="chips_per_stage <= scale_up_domain",
         batch_size=2400, context_length="10k", attention_data_parallel=1, layout="pool",
@@ -239,7 +239,7 @@ def test_impossible_goals():
     with pytest.raises(ValueRangeError, match=r"misses time_per_output_token <= 10 us by \d+%"):
         assert never.best
     assert "  H200, " in str(never)
-    assert "0 layouts can" in str(never)
+    assert "0 layouts feasible" in str(never)
     with pytest.raises(ValueRangeError, match="misses"):
         rs.deploy(
             model="DeepSeek-V3", hardware="HGX H200", objective="cost_per_output_token", chips=1,
@@ -248,7 +248,7 @@ def test_impossible_goals():
 
 
 def test_all_hold_but_none_holds_together():
-    """Each goal can be met, both cannot: the nearest misses both alike, and the larger miss is told."""
+    """Each goal is feasible, both together are not: the larger of two near-equal misses counts."""
     both = ["time_per_output_token <= 1 ms", "cost_per_output_token <= 0.1 USD/Mtoken"]
     requested = {
         "calibration": "floor",
@@ -535,7 +535,7 @@ def test_pictures_need_a_number_to_draw_against():
     st.booleans(),
 )
 def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
-    """Values that go one way along an axis, or do not: the same optimum as looking at every point."""
+    """Monotone axes or not, the optimum equals an exhaustive search."""
     rng = np.random.default_rng(seed)
     rows, columns = np.arange(30.0), np.arange(40.0)
     values = 200 + slopes[0] * rows[:, np.newaxis] + slopes[1] * columns
@@ -573,7 +573,7 @@ def test_a_search_that_nothing_tells_apart():
 
 
 def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
-    """The floor's best costs less, and both say which they are; the best is an input of any call."""
+    """The lower bound's best costs less, the basis is shown, and the best is a valid input."""
     estimate = rs.deploy(chips=[8, 64], **ONE)
     floor = rs.deploy(chips=[8, 64], calibration="floor", **ONE)
     name = "cost_per_output_token"

@@ -1,4 +1,4 @@
-"""`deploy` against a search of every layout whose numbers NumPy computes from the formulas."""
+"""`deploy` against an exhaustive search of layouts with numbers computed by NumPy."""
 
 import math
 
@@ -11,7 +11,7 @@ from support.evaluator import Evaluator, agree
 
 
 class Data(dict):
-    """What `evaluate` gives, by another way: arrays by name, all of them over all axes."""
+    """Compute like `evaluate`, in another way: arrays by name, broadcast to all axes."""
 
     coords = ()
 

@@ -1,4 +1,4 @@
-"""Formulas of one's own: the same bits as built-in ones and NumPy's, step by step and on grids."""
+"""User-defined formulas: the same bits as built-in ones and NumPy's, also on grids."""
 
 import functools
 import inspect
@@ -85,7 +85,7 @@ def copy_of(name, to_count, renamed):
 
 
 def define_copy(name, renamed=None):
-    """Define a copy. The steps of a formula do not tell what it counts: what the unit needs is found by trying."""
+    """Define a copy. Counted units are not recorded in steps and found by trial."""
     q = BUILT[name]
     numbers = {"1", "token", "sequence", "parameter", "chip"}
     may_count = [need for need in q.needs if set(BUILT[need].unit.split("/")) <= numbers and not BUILT[need].choices]
@@ -100,7 +100,7 @@ def define_copy(name, renamed=None):
 
 
 def is_copied(name):
-    """Whether a formula can be written in Python: routines of numbers with units, and values elsewhere, cannot."""
+    """Return True for a formula that can be written in Python, without special routines."""
     with_units = {"signed_square", "signed_root", "gamma_share", "gamma_quantile"}
     q = BUILT[name]
     return q.computed and not q.changed and with_units.isdisjoint(step[0] for step in _core.steps(name))
@@ -108,7 +108,7 @@ def is_copied(name):
 
 @pytest.fixture(scope="module")
 def copies():
-    """Of every formula, on the quantities that it takes; and of all of them, on one another."""
+    """Copies of every formula on its quantities, and of all of them on one another."""
     computed = [name for name in BUILT if is_copied(name)]
     with rs.definitions():
         single = [define_copy(name) for name in computed]

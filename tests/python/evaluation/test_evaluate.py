@@ -74,7 +74,7 @@ def test_an_input_that_is_an_axis_comes_back_as_a_coordinate(decode):
 
 
 def test_attributes_survive_netcdf():
-    """Plain texts and arrays of numbers: what NetCDF takes, on variables, coordinates and the whole."""
+    """NetCDF-compatible texts and arrays, on variables, coordinates and the dataset."""
     result = rs.evaluate(
         ["pass_time", "bottleneck"], batch_size=[1, 2], context_length="8k", overlap=["board", "none"], **PRESETS
     )

@@ -1,4 +1,4 @@
-"""Tables that are broken or mean harm, through `roofslate sweep`, `sweep` and `frame`: one sentence, nothing lost."""
+"""Broken or hostile tables in `roofslate sweep`, `sweep` and `frame`: one-line errors."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
 
 
 def swept(folder: Any, source: str, target: str, *words: str) -> tuple[str, list[float | None] | None]:
-    """The error of the command, or its results; whatever happens, it says one line and leaves nothing behind."""
+    """Return the command's error or results, and check for one line and no leftovers."""
     command = ["sweep", str(folder / source), "--outputs", "pass_tokens", "-o", str(folder / target), *words]
     done = CliRunner().invoke(main, command, color=True)  # or escapes would be taken out
     assert done.stdout == ""
@@ -139,7 +139,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_quotes_and_ends_of_lines_anywhere(seed: int, tmp_path: Any) -> None:
-    """No row is lost, joined or made up: the cells are those that Python reads, or there is an error."""
+    """No row is lost, joined or invented: fields equal Python's reading, or there is an error."""
     chance = random.Random(seed)
     alphabet = ['"', ",", "\n", "1", "a", '""', "\r\n"][: 5 + seed]
     answered = 0
@@ -200,7 +200,7 @@ UNKNOWN_TO_PANDAS = [("decimals", None), ("views of texts", pd.ArrowDtype)]
 
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_columns_of_any_kind(kind: str, tmp_path: Any) -> None:
-    """As an input, as a preset, as a column that is carried along; in a file and in both kinds of DataFrames."""
+    """As an input, a preset or a carried column, in a file and in both kinds of DataFrames."""
     column, expected = COLUMNS[kind]
     table = pa.table({"batch_size": column})
     pq.write_table(table, tmp_path / "in.parquet")

@@ -1,4 +1,4 @@
-"""`sweep`: the results are those of `frame`, from files and into files of every kind; mistakes; the command."""
+"""`sweep`: results equal `frame`, for all kinds of files. Errors, and the command."""
 
 import csv
 import time

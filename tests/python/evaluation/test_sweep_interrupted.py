@@ -1,4 +1,4 @@
-"""Result files of `sweep` are whole or not there: whoever stops it, and whatever else goes on in the folder."""
+"""Result files of `sweep` are complete or absent, after interrupts and concurrent writes."""
 
 import errno
 import io

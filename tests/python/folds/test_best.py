@@ -15,7 +15,7 @@ from support.grids import CENTRES, CONDITIONS, FACTORS, OBJECTIVES, WORDS, Whole
 
 
 def check_best(found, whole, objective, also, over, met, needed, maximize, bits):
-    """The dataset holds the first of the best points of the grid, for each point of the axes that are kept."""
+    """The dataset is the first of the grid's best points, for each point of the kept axes."""
     kept = [dim for dim in whole.sizes if dim not in over]
     values = whole.folded(whole.values[objective], over).astype(float)
     ok = whole.folded(met, over) & ~np.isnan(values)
@@ -146,7 +146,7 @@ def test_best_of_what_is_no_closed_form(instruction_sets):
 
 
 def test_best_skips_nan_and_keeps_infinity(instruction_sets):
-    """An ideal link beside an ideal link has no ratio; beside a real one its ratio is infinite."""
+    """Two ideal links have no ratio, an ideal and a real one an infinite ratio."""
     up = xr.DataArray([np.inf, np.inf, 9e11], dims="up")
     out = xr.DataArray([np.inf, 1e11], dims="out_of_rack")
     links = {"scale_up_bandwidth": up, "scale_out_bandwidth": out}
@@ -179,7 +179,7 @@ def test_infinity_is_larger_than_the_largest_number(instruction_sets):
 
 
 def test_what_stands_on_the_axes(decode):
-    """Names of presets, words, dates, units; what is nowhere is empty."""
+    """Names of presets, words, dates and units, with empty labels for missing points."""
     days = np.array(["2025-01-01", "2025-06-01", "2026-01-01"], dtype="M8[ns]")
     price = xr.DataArray([5e-4, 3e-4, 4e-4], dims="day", coords={"day": days})
     question = {"model": ["DeepSeek-V3", "Kimi-K2"], "hardware": "GB200 NVL72", "batch_size": [64, 512, 4096]}
@@ -205,7 +205,7 @@ def test_what_stands_on_the_axes(decode):
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category", None])
 def test_labels_of_a_series_where_all_axes_are_searched(dtype, decode):
-    """A text is no array; the answer of a single point has labels all the same."""
+    """A text is no array. The result of a single point has labels too."""
     setups = pd.Series([8, 64, 512], index=pd.Index(["few", "some", "many"], name="setup", dtype=dtype))
     question = {**decode, "batch_size": setups}
     result = rs.best("cost_per_token", question, over="setup")
@@ -277,7 +277,7 @@ def test_kept_axes_that_do_not_matter(instruction_sets):
 @pytest.mark.parametrize("objective", ["batch_size", "context_length", "pass_time"])
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
 def test_arrays_of_two_axes(shape, objective, order, bits):
-    """However one lies in memory, and whichever of its axes is folded, no bound is taken from beside it."""
+    """Bounds never read outside of an array, in any memory layout and for any folded axis."""
     rng = np.random.default_rng(7)
     wide = rng.choice([8.0, 64.0, 512.0], size=(2 * shape[0], 3 * shape[1]))
     turned = rng.uniform(1.0, 4096.0, size=shape[::-1])
@@ -300,7 +300,7 @@ def test_arrays_of_two_axes(shape, objective, order, bits):
 
 
 def front(vectors):
-    """Positions of vectors that no other one beats, of equals the first; in the order of their values."""
+    """Return positions of non-dominated vectors, of equals the first, sorted by value."""
     kinds, first = np.unique(vectors + 0.0, axis=0, return_index=True)
     beaten = [bool((np.all(kinds <= v, axis=1) & np.any(kinds < v, axis=1)).any()) for v in kinds]
     return first[~np.array(beaten, dtype=bool)]

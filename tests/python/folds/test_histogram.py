@@ -1,4 +1,4 @@
-"""`count` and `histogram` count the points that NumPy counts in the grid that evaluate keeps."""
+"""`count` and `histogram` equal NumPy's counts on the grid of evaluate."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ QS = [0.0, 0.001, 0.1, 0.25, 1 / 3, 0.5, 0.5, 0.77, 0.999, 1.0]
 
 
 def quantiles(values, q):
-    """NumPy's, of what is a number; a value between two equal ones is that value, infinite or not."""
+    """Equal NumPy's for numbers. Between two equal values is the value, infinite or not."""
     numbers = np.sort(values[~np.isnan(values)])
     if not numbers.size:
         return np.full(len(q), np.nan)

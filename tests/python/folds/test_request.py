@@ -1,4 +1,4 @@
-"""What folds have in common: mistakes are named, memory stays small, Ctrl-C stops them, threads may share them."""
+"""Common behavior of folds: errors, small memory, Ctrl-C, and threads."""
 
 import json
 import os

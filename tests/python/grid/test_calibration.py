@@ -273,7 +273,7 @@ def _llama_without_tokens() -> dict[str, Any]:
 
 
 def test_rows_of_models_that_are_trained_end_their_circles() -> None:
-    """Clients and batches follow from each other: a table of pretraining costs recursed without end."""
+    """Concurrency and batch follow from each other, without unlimited recursion in tables."""
     rest = {name: x for name, x in RUN.items() if name != "model"}
     table = pd.DataFrame({"model": ["Llama-3.1-70B", "Llama-3.1-8B"]})
     result = rs.frame(table, "pretraining_cost", rest)["pretraining_cost"]

@@ -1,4 +1,4 @@
-"""Grids in chunks: the same bits as without them, one machine or many, and nothing that holds the whole grid."""
+"""Chunked grids: equal bits, on one machine or many, without the grid in memory."""
 
 import pickle
 
@@ -32,7 +32,7 @@ OVERS = [
 
 
 def grid(cut=None):
-    """A question over batches, contexts (which have coordinates) and stages; in chunks, if cut."""
+    """A grid of batches, contexts with coordinates, and stages, in chunks if cut."""
     batches = xr.DataArray(BATCHES, dims="batch_size")
     contexts = xr.DataArray(CONTEXTS, dims="context_length", coords={"context_length": CONTEXTS})
     if cut:
@@ -62,7 +62,7 @@ def cluster():
 
 @pytest.fixture
 def in_cluster(cluster):
-    """What dask computes in this test is computed by processes."""
+    """Tasks of dask are run by processes in this test."""
     with cluster.as_current():
         assert dask.base.get_scheduler() == cluster.get
         yield
@@ -118,7 +118,7 @@ def test_results_in_chunks_have_the_same_bits(cut, options, identical):
 @pytest.mark.parametrize("words", ["texts", "flags"])
 @pytest.mark.parametrize("loaded", [False, True], ids=["in chunks", "in part"])
 def test_chunks_of_many_axes(words, loaded, identical):
-    """Arrays that share axes and are cut unlike each other, or not cut; with a unit of their own, and words."""
+    """Arrays with shared axes and unequal chunks, with units and words."""
     rng = np.random.default_rng(5)
     batches = xr.DataArray(rng.uniform(1, 600, (12, 9)), dims=["day", "site"], coords={"day": np.arange(12.0) * 2})
     contexts = xr.DataArray(rng.uniform(1, 200, 12), dims=["day"], attrs={"units": "ktoken"})
@@ -255,7 +255,7 @@ def test_fronts_are_the_same(cut, objectives):
 
 @pytest.mark.heavy
 def test_of_equal_points_the_first_of_the_grid_is_taken():
-    """Ties across chunks, in the order of the axes as given, with folded axes that change nothing among them."""
+    """Ties across chunks, in the order of the given axes, with irrelevant folded axes."""
     rng = np.random.default_rng(3)
     batches = xr.DataArray(rng.integers(1, 4, (7, 11)).astype(float), dims=["a", "b"])
     lengths = xr.DataArray(rng.integers(1, 3, 11).astype(float), dims=["b"])
@@ -338,7 +338,7 @@ def test_infinity_is_the_largest_value_and_nan_is_none(bits):
 
 
 class Seen(dask.callbacks.Callback):  # type: ignore[name-defined]
-    """How much the largest result of a task holds, and how many tasks there were."""
+    """Return the size of a task's largest result, and the number of tasks."""
 
     def __init__(self):
         super().__init__()
@@ -379,7 +379,7 @@ def wide(n=400, cut=50):
     ids=["best", "best kept", "count", "count kept", "histogram", "quantiles kept", "quantiles", "pareto", "evaluate"],
 )
 def test_no_task_holds_the_grid(ask, most):
-    """Of 160,000 points in 64 chunks no result of a task holds more than a chunk, those of folds hold the answer."""
+    """Tasks of 160,000 points in 64 chunks return at most a chunk, and folds the result."""
     with Seen() as seen, dask.config.set(scheduler="threads"):
         ask(wide())
     assert seen.tasks >= 64
@@ -399,7 +399,7 @@ def test_the_graph_takes_each_chunk_where_it_lies():
 
 
 def test_what_travels_with_a_task_is_small():
-    """Constants travel with a task; arrays don't, in chunks or not."""
+    """Constants travel with a task, arrays do not, in chunks or not."""
     table = xr.DataArray(np.linspace(1e-4, 2e-4, 100_000), dims="price")
     inputs = {**wide(), "chip_price": table}
     result = rs.evaluate("cost_per_token", inputs)
@@ -412,7 +412,7 @@ def test_what_travels_with_a_task_is_small():
 
 
 def test_a_chunk_is_computed_by_one_thread(monkeypatch):
-    """dask runs many tasks at once; `threads` says otherwise."""
+    """dask runs many tasks at once, unless `threads` is given."""
     seen = []
 
     class Spy(_core.Grid):

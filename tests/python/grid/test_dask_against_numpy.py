@@ -1,4 +1,4 @@
-"""Arrays in chunks against the formulas by NumPy: what is computed in chunks, and folds over it."""
+"""Chunked arrays and folds of them against formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("dask.array", reason="dask is not installed: pip install 'ro
 
 
 def in_chunks(question: Question) -> dict[str, Any] | None:
-    """One or two inputs as arrays of dask over axes of their own; None where there are none to vary."""
+    """Return one or two inputs as dask arrays on separate axes, None if none can vary."""
     candidates = [key for key, x in question.numbers.items() if 0 < x < 1e300 and not entries()[key].bound]
     arrays = {}
     for key in question.chance.some(candidates, 1, 2):

@@ -1,4 +1,4 @@
-"""What does not fit into memory is warned of once, with the points counted, and left out of searches by an estimate."""
+"""Points that exceed memory: one warning with a count, and no such optimum by estimate."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def fit_with_noise(noisy):
 @settings(max_examples=8)
 @given(st.floats(0.2, 0.95), st.floats(0.2, 0.95))
 def test_constants_are_found_again(bandwidth, compute):
-    """Without noise to the digits that are kept; without overlap every row tells of both."""
+    """Without noise exact to the stored digits. Without overlap every row informs both."""
     true = {"bandwidth_efficiency": bandwidth, "compute_efficiency": compute}
     result = rs.calibrate(runs(**true, overlap="none"), TERMS, ignore="framework", overlap="none", **WHAT)
     for name, x in true.items():
@@ -162,7 +162,7 @@ def test_a_value_left_out_takes_the_mean_of_the_others():
 
 @pytest.mark.parametrize("spoiled", [False, True])
 def test_errors_left_out_are_those_of_separate_fits(noisy, spoiled):
-    """The cross-validation by hand: a row's own kind is never in its fit, though it were nonsense."""
+    """Cross-validation by hand: a kind is never in its fit, even with absurd values."""
     if spoiled:
         noisy = noisy.assign(seconds=noisy["seconds"] * np.where(noisy["model"] == "Qwen3-32B", 5.0, 1.0))
     result = rs.calibrate(noisy, TERMS, hold_out="model", ignore="framework", **WHAT)

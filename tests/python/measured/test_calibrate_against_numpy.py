@@ -27,7 +27,7 @@ def predicted(table: pd.DataFrame, constants: dict[str, float], overlap: str) ->
 
 
 def loss(table: pd.DataFrame, constants: dict[str, float], overlap: str, soft: float, relative: bool) -> float:
-    """The sum of soft losses, rows alike in `stack` counting together by the root of their number."""
+    """Return the sum of soft losses, with `stack` groups weighted by the root of their size."""
     ratio = predicted(table, constants, overlap) / table["seconds"].to_numpy()
     residual = ratio - 1 if relative else np.log(ratio)
     weights = 1 / np.sqrt(table.groupby("stack")["stack"].transform("size").to_numpy())
@@ -36,7 +36,7 @@ def loss(table: pd.DataFrame, constants: dict[str, float], overlap: str, soft: f
 
 @pytest.mark.parametrize("seed", [1, *first_alone([0, *range(2, 12)])])
 def test_no_constants_near_by_are_better(seed: int) -> None:
-    """The fit is a least loss of its neighborhood, and its errors are those of its predictions."""
+    """The fit is a local minimum of the loss, and its errors belong to its predictions."""
     rng = np.random.default_rng(seed)
     n, overlap = 40, ("board", "serial_kv", "none")[seed % 3]
     table = pd.DataFrame(

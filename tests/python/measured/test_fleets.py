@@ -1,4 +1,4 @@
-"""Services with several replicas: percentiles against simulated fleets, and the replicas that a rate needs."""
+"""Services with several replicas: percentiles and replica counts against simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROMISED = ("time_to_first_token_p99", "time_per_output_token_p99")
 
 @pytest.mark.slow
 def test_percentiles_of_fleets() -> None:
-    """Issue: first token within 25% on 90%; measured on 200 fleets of 2 to 8 replicas: 97%."""
+    """First token within 25% in 90% of cases: measured on 200 fleets of 2 to 8 replicas, 97%."""
     errors = rs.validate_service(60, requests=100_000, replicas=8, seed=5).summary()
     assert errors.loc["running_sequences", "within 3%"] >= 0.85
     assert errors.loc["time_per_output_token", "within 5%"] >= 0.9
@@ -45,7 +45,7 @@ def formed(service: Any, replicas: int, rate: float, router: str) -> list[float]
 
 @pytest.mark.slow
 def test_replicas_for_a_rate() -> None:
-    """Within one of those of a simulation: measured on 60 services, 97%; the same number, 85%."""
+    """Within one replica of a simulation: measured on 60 services, 97%, and equal in 85%."""
     random = np.random.default_rng(5)
     off = []
     for k in range(24):

@@ -1,4 +1,4 @@
-"""Releases of training software: their names, what their recipes change, errors on releases that no fit has seen."""
+"""Releases of training software: names, effects of recipes, errors on unseen releases."""
 
 from __future__ import annotations
 

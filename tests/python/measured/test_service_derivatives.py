@@ -1,4 +1,4 @@
-"""Derivatives of a service under load against differences of sixth order, which have digits that two values lack."""
+"""Derivatives of a service under load against sixth-order differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service at a rate of arrivals: worked cases, limits, derivatives, bounds, deployments, and against simulation."""
+"""Open-loop service: worked cases, limits, derivatives, bounds, and simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LATENCIES = ("time_to_first_token", "time_per_output_token", "inter_token_latenc
 
 
 def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
-    """A service whose step is a line, without a model: 12 ms + 0.1 ms B, 40 us a token of a prompt, 128 slots."""
+    """A service without a model: 12 ms + 0.1 ms B, 40 us per prompt token, 128 slots."""
     s = {"base": 0.012, "slope": 1e-4, "slots": 128, "prompt": 1000, "input_cv": 1, "answer": 200, "output_cv": 1,
          "token": 40e-6, "arrival_cv": 1, "budget": 8192} | other  # fmt: skip
     apart = policy == "apart"
@@ -232,13 +232,13 @@ def test_the_step_with_all_slots_is_the_step_of_that_batch() -> None:
 
 
 def gaps(policy: str, rate: float, **other: float) -> float:
-    """The 99th percentile of gaps over the time of a step, of a service whose running sequences hardly change it."""
+    """99th percentile of gaps relative to step time, for a steady number of sequences."""
     inputs = stated(policy, rate, slope=1e-7, **other)
     return rs.value("inter_token_latency_p99", Settled(inputs)) / rs.value("current_step_time", Settled(inputs))
 
 
 def test_a_prompt_over_many_steps_is_in_many_gaps() -> None:
-    """In 0.5 % of the steps a prompt arrives, and it fills three of them: the percentile is a full step."""
+    """A prompt arrives in 0.5% of the steps and fills three: the percentile is a full step."""
     rate, token = 0.4, 2e-6
     assert gaps("first", rate, prompt=7000, input_cv=0, token=token) == pytest.approx(1, rel=0.01)
     full = 2048 * token / 0.012

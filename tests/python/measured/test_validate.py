@@ -1,4 +1,4 @@
-"""`validate`: rows with predictions and bands, errors by what rows have in common, bounds, the command."""
+"""`validate`: predictions and bands by row, grouped errors, bounds, the command."""
 
 import contextlib
 import dataclasses
@@ -248,7 +248,7 @@ def test_drafts_of_unknown_length_are_told_apart():
 
 
 def test_the_shipped_rows_say_which_ran_with_drafts():
-    """They are apart: how many drafts were accepted no label says. Scripts say how many there were."""
+    """Runs with drafts are separate: labels lack the acceptance, scripts give the length."""
     runs = next(t.runs for t in measurements.shipped() if t.name == "serving")
     assert runs.drafts.sum() == 171
     assert runs.plain.sum() == 1639
