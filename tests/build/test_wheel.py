@@ -1,4 +1,4 @@
-"""The archive of the sources and the wheels: their content; wheels run without a compiler, on old processors too."""
+"""Source archive and wheels: content, and use without a compiler on old processors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENGINE = "python/roofslate/web/engine.wasm"  # git ignores it
 
 
 def tag_of(python: str) -> str:
-    """What an interpreter is called in the name of a wheel."""
+    """Return an interpreter's tag in the name of a wheel."""
     code = "import sys; print('cp%d%d' % sys.version_info[:2])"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -64,15 +64,15 @@ def installed(python: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("wheel") / "venv"
     subprocess.run([python, "-m", "venv", folder], check=True)
     inside = folder / "bin" / "python"
-    wanted = [f"{wheel}[{','.join(EXTRAS)}]", "hypothesis", "pytest", *(OLDEST if tag_of(python) == "cp310" else ())]
-    subprocess.run([inside, "-m", "pip", "install", "-q", "--only-binary=:all:", *wanted], check=True, cwd=folder)
+    expected = [f"{wheel}[{','.join(EXTRAS)}]", "hypothesis", "pytest", *(OLDEST if tag_of(python) == "cp310" else ())]
+    subprocess.run([inside, "-m", "pip", "install", "-q", "--only-binary=:all:", *expected], check=True, cwd=folder)
     return inside
 
 
 def asked(
     python: Path, *before: str, arguments: tuple[str, ...] = ("-c", QUESTION)
 ) -> subprocess.CompletedProcess[str]:
-    """What a Python of that environment says, with nothing of this one and nothing on the path."""
+    """Return the output of an environment's Python, isolated from this one and its path."""
     # NumPy's OpenBLAS chooses its kernels by the model of the processor, and would take those that qemu refuses to run.
     environment = {"HOME": os.devnull, "OPENBLAS_CORETYPE": "Nehalem"}
     return subprocess.run(
@@ -81,7 +81,7 @@ def asked(
 
 
 def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
-    """What git does not ignore, and what the archive says of itself."""
+    """Return the files that git does not ignore, and metadata of the archive."""
     backend = pytest.importorskip("scikit_build_core.build", reason="pip install scikit-build-core").__name__
     code = f"import sys; from {backend} import build_sdist; build_sdist(sys.argv[1])"
     subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, check=True, capture_output=True)

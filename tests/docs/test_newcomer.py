@@ -72,7 +72,7 @@ if __name__ == "__main__":
 
 
 def read_until(text, section):
-    """The page from its top to the end of a section, and that section; the first one where none is named."""
+    """Return the page up to the end of a section, and the section, by default the first."""
     parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     titles = [part.partition("\n")[0].removeprefix("## ") for part in parts]
     assert section is None or section in titles, f"no section {section!r} among {titles}"
@@ -83,9 +83,9 @@ def read_until(text, section):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", first_alone(TASKS))
 def test_task(task, tmp_path):
-    page, section, wanted, left = TASKS[task]
+    page, section, expected, left = TASKS[task]
     text, told = read_until((ROOT / page).read_text(encoding="utf-8"), section)
-    for words in wanted:
+    for words in expected:
         assert words in told
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     (tmp_path / "follow.py").write_text(FOLLOW, encoding="utf-8")

@@ -88,13 +88,13 @@ def told(tmp_path_factory):
         cwd=page.parent,
         env={**os.environ, "MYPYPATH": str(ROOT / "python")},
     )
-    found = dict.fromkeys((*GIVEN.split("\n"), *lines), "")
+    result = dict.fromkeys((*GIVEN.split("\n"), *lines), "")
     written = page.read_text(encoding="utf-8").split("\n")
     for message in (done.stdout + done.stderr).splitlines():
         assert message.startswith(f"{page.name}:"), message
         _, number, text = message.split(":", 2)
-        found[written[int(number) - 1]] += text + "\n"
-    return found
+        result[written[int(number) - 1]] += text + "\n"
+    return result
 
 
 @needs_mypy
@@ -200,8 +200,8 @@ def test_jedi_knows_the_package(script):
     code = 'import roofslate as rs\nt = rs.evaluate("pass_time", batch_size=3)\n'
     assert "evaluate" in [word.name for word in script(f"{code}rs.eval").complete()]
     assert "to_pandas" in [word.name for word in script(f"{code}t.to_pan").complete()]
-    (found,) = script(f"{code}rs.evaluate").infer()
-    assert "Names of quantities" in found.docstring()
+    (result,) = script(f"{code}rs.evaluate").infer()
+    assert "Names of quantities" in result.docstring()
 
 
 CODE = {
@@ -237,8 +237,8 @@ CODE = {
 
 @pytest.mark.parametrize("code", CODE)
 def test_what_is_begun_is_completed(code):
-    found, begun = begun_words(code, {"rs": rs})
-    assert sorted(found) == sorted(CODE[code])
+    result, begun = begun_words(code, {"rs": rs})
+    assert sorted(result) == sorted(CODE[code])
     assert code.endswith(begun)
 
 

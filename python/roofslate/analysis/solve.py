@@ -156,7 +156,9 @@ def solve(
     if reasons.any():
         words = _with_memory(words, dims, grid, q.name, compared)
     reason = xr.Variable(dims, words)
-    return data_array(q.name, solved, grid, beside={"reason": reason}, attrs={"condition": c.text, **provenance(grid)})
+    return data_array(
+        q.name, solved, grid, more_coords={"reason": reason}, attrs={"condition": c.text, **provenance(grid)}
+    )
 
 
 def _unknown(name: str, inputs: Mapping[str, Any]) -> Quantity:

@@ -44,8 +44,8 @@ def evaluate(**given: Any) -> None:
       table     for reading: scaled numbers, with the unit in the header
       csv       full precision; nothing for "undefined", inf for "never"
       json      {"units": {name: unit}, "rows": [{name: number}]}; null for "undefined", "inf" for "never"
-      parquet   needs --output; units stand in the metadata
-    csv, json and parquet hold base units, or those of --units.
+      parquet   needs --output; units are in the metadata
+    csv, json and parquet use base units, or units of --units.
 
     \b
     Examples
@@ -83,14 +83,14 @@ def evaluate(**given: Any) -> None:
 @units_option
 @threads_option
 def sweep(**given: Any) -> None:
-    """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
+    """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write a table.
 
-    Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware, prices and
-    loss_law names of presets. What is the same for all rows is written NAME=VALUE, as for `roofslate evaluate`. Files
-    may be larger than memory; rows keep their order. The output appears when it is whole.
+    Columns are inputs: numbers, texts with units, words of choices. Columns called model, hardware, prices and
+    loss_law are names of presets. Inputs common to all rows are written NAME=VALUE, as for `roofslate evaluate`. Files
+    may be larger than memory; rows keep their order. The output appears once it is complete.
 
-    A value that cannot be read ends the sweep and names its line. A row with an empty cell or a number out of range
-    gets empty cells, and one line at the end counts such rows. Needs pyarrow: pip install 'roofslate[io]'.
+    A value that cannot be read ends the sweep and names its line. A row with an empty field or a number out of range
+    gets empty fields, and one line at the end counts such rows. Needs pyarrow: pip install 'roofslate[io]'.
 
     \b
     Examples
@@ -174,7 +174,7 @@ def summary(**given: Any) -> None:
 @main.command(short_help="Why a value differs between two scenarios.")
 @click.argument("words", nargs=-1, shell_complete=completed("words"), metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
 def compare(**given: Any) -> None:
-    """Explain the ratio of a quantity in two scenarios, factor by factor; the factors multiply to the ratio.
+    """Explain the ratio of a quantity in two scenarios as a product of factors.
 
     A scenario file is a flat table of inputs, name = value, as for `--scenario`; what both have is written NAME=VALUE.
 
@@ -185,7 +185,7 @@ def compare(**given: Any) -> None:
     do("compare", given)
 
 
-@main.command(short_help="What can be asked for and given.")
+@main.command(short_help="List quantities, which are outputs and inputs.")
 @click.argument("search", required=False, shell_complete=completed("names"))
 @click.option(
     "--format",
@@ -197,7 +197,7 @@ def compare(**given: Any) -> None:
     help="How the list is written; csv and json hold formulas and sources too.",
 )
 def quantities(**given: Any) -> None:
-    """List quantities whose name, meaning or symbol holds SEARCH; the one of exactly this name in full.
+    """List quantities by name, meaning or symbol. An exact name is shown in full.
 
     \b
     Examples
@@ -211,7 +211,7 @@ def quantities(**given: Any) -> None:
 @main.command(short_help="Models, hardware, prices and loss laws known by name.")
 @click.argument("name", required=False, shell_complete=completed("presets"))
 def presets(**given: Any) -> None:
-    """List the presets of model=, hardware= and the other keywords; with NAME, its numbers and where they come from.
+    """List presets by keyword. With NAME, show its numbers and their sources.
 
     \b
     Examples
@@ -231,7 +231,7 @@ def presets(**given: Any) -> None:
     help="Only these; all otherwise.",
 )
 def catalog(**given: Any) -> None:
-    """List numbers of the catalogs that are stale, unverified, or contradicted; exit code 1 for the last.
+    """List stale, unverified or contradicted numbers. Exit code 1 if contradicted.
 
     \b
     Examples
@@ -256,7 +256,7 @@ def catalog(**given: Any) -> None:
 )
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no input; may be repeated.")
 def validate(**given: Any) -> None:
-    """Score predictions against measured runs: mean and median error, bias, and what the bands hold.
+    """Score predictions against measured runs: mean and median error, bias, coverage.
 
     Without TABLE, every published measurement that the package carries; a bound that is broken ends with exit code 1.
     TABLE is a CSV file of measured runs, with columns model, hardware, weight_format, chips, clients, input_tokens,
@@ -283,11 +283,11 @@ def validate(**given: Any) -> None:
     show_default=True,
     help="Folder of the report.",
 )
-@click.option("--chapter", type=click.IntRange(min=1), metavar="N", help="One chapter alone.")
+@click.option("--chapter", type=click.IntRange(min=1), metavar="N", help="Only one chapter.")
 def lecture(**given: Any) -> None:
-    """Compute the lecture: every chart, the answers beside the lecture's own, and the inconsistencies.
+    """Compute the lecture: charts, answers compared with the lecture's, inconsistencies.
 
-    Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
+    Writes one page that works offline, the charts as SVG and PNG, and the answers as CSV.
     """
     do("lecture", given)
 

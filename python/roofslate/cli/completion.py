@@ -1,4 +1,4 @@
-"""What a shell completes, on a command line and in IPython: quantities, inputs, and what stands after their ``=``."""
+"""Completion in a shell and in IPython: quantities, inputs, and values after ``=``."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def ipython_matches(context: CompletionContext, shell: InteractiveShell) -> Simp
 
 
 def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Words that may stand at the end of some code, and what is there of them.
+    """Return possible words at the end of some code, and the typed part.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ _ENDED = re.compile(r"#[^\n]*|(\"|')(?:\\.|(?!\1)[^\\\n])*\1")
 _CLOSED = re.compile(r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}")
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _takes_inputs(callee: str, known: Mapping[str, Any]) -> bool:

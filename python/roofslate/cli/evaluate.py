@@ -43,21 +43,21 @@ def run_evaluate(**given: Any) -> None:
         raise click.UsageError("--format parquet needs a file: --output FILE")
     in_units = question.in_units
 
-    wanted = list(dict.fromkeys(outputs))
+    names = list(dict.fromkeys(outputs))
     if "bands" in keywords and form != "parquet":
         with reported_warnings() as messages:
-            outcome = evaluate(wanted, inputs, bands=keywords["bands"], units=in_units, threads=threads)
+            outcome = evaluate(names, inputs, bands=keywords["bands"], units=in_units, threads=threads)
         with text_stream(output) as stream:
             write_answer(of_result(outcome).noted(messages), form, stream, in_units)
         return
     if "bands" in keywords:
         raise click.UsageError("bands are not written as parquet; choose --format csv, json or markdown")
-    converted = conversions(wanted, in_units)
+    converted = conversions(names, in_units)
     with reported_warnings() as messages:
-        grid = read_grid(inputs, wanted)
+        grid = read_grid(inputs, names)
     factors = {name: factor for name, (factor, _) in converted.items()}
-    results = compute(grid, wanted, factors, np.dtype("float64"), threads=threads)
-    columns = long_form(grid, dict(zip(wanted, results, strict=True)), in_units)
+    results = compute(grid, names, factors, np.dtype("float64"), threads=threads)
+    columns = long_form(grid, dict(zip(names, results, strict=True)), in_units)
     if form == "parquet":
         write_parquet(columns, Path(str(output)))
         return
@@ -69,6 +69,6 @@ def run_evaluate(**given: Any) -> None:
         elif form == "markdown":
             write_markdown(columns, stream, in_units)
         else:
-            said = {name: dict(basis([name], grid)) for name in wanted}
+            said = {name: dict(basis([name], grid)) for name in names}
             write_json(columns, stream, json_head(columns, provenance(grid), said, messages))
         stream.flush()

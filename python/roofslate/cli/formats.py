@@ -19,7 +19,7 @@ _SUFFIXES = {"csv": "csv", "html": "html", "json": "json", "md": "markdown", "pa
 
 
 def format_of(output: Path | None) -> str:
-    """What the name of the output says."""
+    """Return the format for the suffix of the output's name."""
     if output is None:
         return "table"
     suffix = output.suffix.removeprefix(".").lower()

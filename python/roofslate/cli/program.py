@@ -73,7 +73,7 @@ _EXTRAS = {
 
 
 class _Commands(click.Group):
-    """A group whose mistakes end in one line and exit code 2; Ctrl-C in 130."""
+    """A group with one-line errors and exit code 2, or 130 on Ctrl-C."""
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         extra.pop("standalone_mode", None)
@@ -130,7 +130,7 @@ def _shortened(message: str) -> str:
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that the caller closed; Python has None for it."""
+    """Standard output closed by the caller, for which Python has None."""
 
     def write(self, text: str) -> int:
         if not text:
@@ -139,7 +139,7 @@ class _Closed(io.TextIOBase):
 
 
 def _explain(error: Exception) -> None:
-    """End with the one line that an error comes to; return where it is ours to mend."""
+    """End with one line for a user's error, return for an error of the program."""
     match error:
         case click.ClickException():
             _fail(_shortened(error.format_message()))
@@ -168,7 +168,7 @@ def _fail(message: str) -> NoReturn:
 @click.version_option(__version__, prog_name="roofslate")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """How frontier language models are trained and served, and what that costs, from first principles.
+    """Compute time, memory and cost of LLM training and serving, from first principles.
 
     \b
     roofslate lecture                    the lecture as a report: charts, answers, inconsistencies

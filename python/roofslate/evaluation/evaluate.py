@@ -54,7 +54,7 @@ def evaluate(
     bands: float | Bands | FittedConstants | None = None,
     **inputs: Any,
 ) -> xr.DataArray | xr.Dataset:
-    """Quantities over the grid of all axes that the inputs have, in base units unless `units` says otherwise.
+    """Compute quantities on the grid of all inputs' axes, in base units by default.
 
     Parameters
     ----------
@@ -69,12 +69,13 @@ def evaluate(
     threads : int, optional
         By default as many as the process may use, or ``ROOFSLATE_THREADS``. Results do not depend on it.
     progress : bool or callable, optional
-        By default a bar after one second in interactive sessions. False for none, or a function of (done, total).
+        A bar after one second in a terminal or notebook. False: none. Or a function of (done, total).
     units : str or dict of str, optional
         Unit of the results, or units by output: ``"ms"``, ``{"cost_per_token": "USD/Mtoken"}``.
     bands : float, Bands or Calibration, optional
-        For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, between which this share of measured values
-        lies: 0.8. They belong to an estimate, ``calibration="serving"``, and are NaN where a list has the floor.
+        For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, the interval for this share of measured
+        values: 0.8. They belong to an estimate, ``calibration="serving"``, and are NaN where a list has the lower
+        bound.
     **inputs
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
@@ -123,42 +124,42 @@ def _evaluated(
 ) -> tuple[xr.DataArray | xr.Dataset, list[Misfit]]:
     """The result of a call, and what of its grid does not fit into memory."""
     dtype, threads, progress, units = options["dtype"], options["threads"], options["progress"], options["units"]
-    wanted = wanted_names(outputs)
+    names = wanted_names(outputs)
     stored = _storage(dtype)
-    converted = conversions(wanted, units) if units is not None else {}
+    converted = conversions(names, units) if units is not None else {}
     factors = {name: factor for name, (factor, _) in converted.items()}
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
     with reading_by(threads):
-        grid = read_grid(inputs, wanted, chunks=True)
+        grid = read_grid(inputs, names, chunks=True)
     if out is None and "calibration" in grid.preset_axes and varies_alone("calibration", grid):
         presets = grid.presets["calibration"]
         with_bands = [preset for preset in presets if bands_apply(bands, preset)] or presets  # none: an error names why
         each: list[Any] = []
         misfits: list[Misfit] = []
         for preset in presets:
-            own = bands if preset in with_bands else None
-            part, unfit = _evaluated(wanted, changed(inputs, {"calibration": preset}), None, own, options)
+            bands_of_preset = bands if preset in with_bands else None
+            part, unfit = _evaluated(names, changed(inputs, {"calibration": preset}), None, bands_of_preset, options)
             each.append(part)
             misfits += unfit
         grid.layout = "; ".join(dict.fromkeys(part.attrs["layout"] for part in each if "layout" in part.attrs))
         joined = side_by_side(each, "calibration", list(grid.sizes))
         if not isinstance(outputs, str) or bands is not None:
             return dataset(joined, grid), misfits
-        return data_array(wanted[0], joined[wanted[0]], grid, attrs=provenance(grid)), misfits
+        return data_array(names[0], joined[names[0]], grid, attrs=provenance(grid)), misfits
     wide = None
     if bands is not None:
-        wide = requested_bands(bands, wanted, grid.inputs, grid.presets.get("calibration", ()))
-    given = given_memory(out, wanted, outputs, stored)
+        wide = requested_bands(bands, names, grid.inputs, grid.presets.get("calibration", ()))
+    given = given_memory(out, names, outputs, stored)
     keep_apart(grid, given)
     if grid.chunked:
         if given:
-            raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so is what comes of it")
-        results, misfits = chunked.evaluate(grid, wanted, factors, stored, threads), []
+            raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so are the results")
+        results, misfits = chunked.evaluate(grid, names, factors, stored, threads), []
     else:
-        results, misfits = _computed(grid, wanted, factors, stored, given, threads, progress)
+        results, misfits = _computed(grid, names, factors, stored, given, threads, progress)
     variables = {}
-    for name, (values, dims) in zip(wanted, results, strict=True):
+    for name, (values, dims) in zip(names, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
         variables[name] = variable(name, values, dims, unit, basis([name], grid), keep=bool(given))
         if wide is not None and calibrated_of(wide, name, grid.inputs):
@@ -171,24 +172,24 @@ def _evaluated(
 
 def _computed(
     grid: Grid,
-    wanted: Sequence[str],
+    names: Sequence[str],
     factors: Mapping[str, float],
     stored: np.dtype[Any],
     given: Sequence[Any],
     threads: int | None,
     progress: ProgressWish,
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], list[Misfit]]:
-    """The outputs of a grid in memory, and what of it does not fit: one plan where that is small."""
-    checks = checks_of(grid, wanted)
+    """Compute a grid in memory with its memory checks, in one plan if it is small."""
+    checks = checks_of(grid, names)
     if checks and not given:
         try:
             if is_small(grid, checks):
-                results = compute(grid, [*wanted, *checks], factors, stored, threads=threads, progress=progress)
-                n = len(wanted)
+                results = compute(grid, [*names, *checks], factors, stored, threads=threads, progress=progress)
+                n = len(names)
                 return results[:n], misfits_of(grid, checks, [values for values, _ in results[n:]])
-        except MissingInput:  # which a check needs: those of the outputs have been looked for
+        except MissingInput:  # of a check, as outputs were checked before
             checks = []
-    results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
+    results = compute(grid, names, factors, stored, out=given, threads=threads, progress=progress)
     try:
         return results, misfits_of(grid, checks)
     except MissingInput:

@@ -46,7 +46,7 @@ def frame(
     bands: float | Bands | FittedConstants | None = None,
     **inputs: Any,
 ) -> Any:
-    """Quantities for each row of a table of scenarios, in base units unless `units` says otherwise.
+    """Compute quantities for each row of a table of scenarios, in base units by default.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ def frame(
     Examples
     --------
     >>> import pandas as pd, roofslate as rs
-    >>> table = pd.DataFrame({"batch_size": [1, 64]}, index=["alone", "together"])
+    >>> table = pd.DataFrame({"batch_size": [1, 64]}, index=["one", "many"])
     >>> rs.frame(table, "pass_tokens")
-              pass_tokens
-    alone             1.0
-    together         64.0
+          pass_tokens
+    one           1.0
+    many         64.0
     """
     inputs = with_scenario(scenario, inputs, day_acts=True)
     source = read_table(table)
@@ -136,23 +136,23 @@ def results_of_rows(
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {})
         inputs.exempt |= PRESETS.keys()
-    wanted = wanted_names(outputs)
-    converted = conversions(wanted, units)
+    names = wanted_names(outputs)
+    converted = conversions(names, units)
     columns = source.columns(_names(ignore), inputs)
     rows = source.rows
-    scenarios = Scenarios(columns, wanted, inputs, call)
+    scenarios = Scenarios(columns, names, inputs, call)
     wide, calibrations, given = None, [], set[str]()
     if bands is not None:
         calibrations = _calibrations(columns, inputs)
         given = {*columns, *inputs, *_supplied(columns, inputs)}
-        wide = requested_bands(bands, wanted, given, calibrations)
+        wide = requested_bands(bands, names, given, calibrations)
     results, bad = scenarios.compute(columns, rows, threads=threads, progress=progress)
-    found: dict[str, Any] = {}
-    for name, values in zip(wanted, results, strict=True):
+    columns_of_results: dict[str, Any] = {}
+    for name, values in zip(names, results, strict=True):
         q = lookup(name)
         if name in converted:
             np.divide(values, converted[name][0], out=values)
-        found[name] = Coded(choice_codes(values), q.choices) if q.choices else values
+        columns_of_results[name] = Coded(choice_codes(values), q.choices) if q.choices else values
         if wide is not None and (banded := calibrated_of(wide, name, given)):
             kinds = preset_names(columns, inputs, rows)
             low, high = wide.calibration.band_of_rows(wide.level, banded[0], kinds)
@@ -162,8 +162,10 @@ def results_of_rows(
                 applies = np.array([*(bands_apply(wide, preset) for preset in calibrations), False])[names_of.codes]
                 factors = (np.where(applies, factors[0], np.nan), np.where(applies, factors[1], np.nan))
                 support[0][~applies] = -1
-            found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
-            found[f"{name}_support"] = Coded(*support)
+            columns_of_results |= {
+                f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)
+            }
+            columns_of_results[f"{name}_support"] = Coded(*support)
     warn_of_misfits(scenarios.misfits, rows=rows)
     if len(bad):
         warnings.warn(
@@ -174,13 +176,13 @@ def results_of_rows(
     said = scenarios.basis
     attrs: dict[str, Any] = {}
     for key in ("basis", "calibration", "support"):
-        if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
+        if texts := {name: said[name][key] for name in names if key in said.get(name, ())}:
             attrs[key] = texts
     if scenarios.layouts:
         attrs[LAYOUT] = "; ".join(scenarios.layouts)
     if scenarios.unused:
         attrs["unused"] = ", ".join(scenarios.unused)
-    return found, attrs
+    return columns_of_results, attrs
 
 
 _MOST_ROWS = 5  # that a warning lists of each column
@@ -220,18 +222,18 @@ def _names(ignore: Iterable[str]) -> set[str]:
 
 
 def _supplied(columns: Columns, inputs: Mapping[str, Any]) -> set[str]:
-    """What the presets of a table supply, each at least in one row."""
+    """Return the quantities that presets of a table supply, each in at least one row."""
     names: set[str] = set()
     for keyword in PRESETS:
         column = columns.get(keyword)
-        own = [find_preset(keyword, inputs[keyword])] if keyword in inputs else []
-        for preset in column.presets if isinstance(column, Names) else own:
+        common = [find_preset(keyword, inputs[keyword])] if keyword in inputs else []
+        for preset in column.presets if isinstance(column, Names) else common:
             names |= getattr(preset, "values", {}).keys()
     return names
 
 
 def _calibrations(columns: Columns, inputs: Mapping[str, Any]) -> list[Preset]:
-    """The calibrations of a table, in the order of the codes of its column, or the one of all rows."""
+    """Return a table's calibrations in the order of the column's codes, or the common one."""
     column = columns.get("calibration")
     if isinstance(column, Names):
         return column.presets

@@ -24,7 +24,7 @@ _LONG = 1e6  # numbers that are written by an exponent
 
 
 def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
-    """Warn of a price of a chip above the highest, unless the call is one within another that warned before."""
+    """Warn of a chip price above the highest known one, once for nested calls."""
     if not largest > HIGHEST_PRICE or getattr(inputs, "quiet", False):
         return
     given = inputs.get(PRICE)
@@ -83,7 +83,7 @@ def warn_of_price_grid(grid: Grid) -> None:
 
 
 def _is_plain(given: Any) -> bool:
-    """Whether all values are numbers without a unit."""
+    """Return True if all values are numbers without a unit."""
     if isinstance(given, (int, float)):
         return True
     if isinstance(given, str) or hasattr(given, "to_base_units") or "units" in getattr(given, "attrs", {}):

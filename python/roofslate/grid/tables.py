@@ -84,7 +84,7 @@ class Table(abc.ABC):
 
     @abc.abstractmethod
     def beside(self, outcome: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
-        """The table as it is, but for columns with another name, and results beside it."""
+        """Return the table with renamed columns, and results added."""
 
 
 def read_table(table: Any, argument: str = "table") -> Table:
@@ -155,7 +155,7 @@ _headers: dict[str, pd.Index] = {}
 
 
 def _header(name: str) -> pd.Index:
-    """Header of a table of one column, which takes pandas longer than the engine a small table."""
+    """Format a one-column header, as pandas takes longer than the engine for a small table."""
     import pandas as pd
 
     if name not in _headers:

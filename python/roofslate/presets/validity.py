@@ -1,4 +1,4 @@
-"""Days on which prices hold, and numbers of presets that are stale, unverified, or contradicted."""
+"""Days on which prices are valid, and stale, unverified or contradicted numbers of presets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def series_of(preset: Preset) -> str:
 
 
 def validity_of(preset: Preset) -> tuple[str, str]:
-    """First and last date of a price; without a first, the date of its source; empty where no end is known."""
+    """Return first and last date of a price, empty without an end. The source dates the first."""
     return str(preset.attributes.get("valid_from", preset.date)), str(preset.attributes.get("valid_until", ""))
 
 
@@ -48,7 +48,7 @@ def age_of(preset: Preset, day: str) -> tuple[str, int]:
 
 
 def days_outside(preset: Preset, day: str) -> int:
-    """Days between a day and the validity of a preset, 0 inside; a limit that is a month or a year is all of it."""
+    """Return the days between a day and a preset's validity. A month or year counts as a whole."""
     start, end = validity_of(preset)
     if day[: len(start)] >= start and (not end or day[: len(end)] <= end):
         return 0
@@ -58,14 +58,15 @@ def days_outside(preset: Preset, day: str) -> int:
 
 def findings_of(presets: Sequence[Preset], day: str) -> list[tuple[str, str, str, str, str]]:
     """Rows of `FINDINGS`, contradictions first."""
-    found = [*_contradicted(presets), *_stale(presets, day), *_unverified(presets)]
+    findings = [*_contradicted(presets), *_stale(presets, day), *_unverified(presets)]
     return [
-        (preset.name, quantity, finding, str(preset.facts[quantity]), why) for preset, quantity, finding, why in found
+        (preset.name, quantity, finding, str(preset.facts[quantity]), why)
+        for preset, quantity, finding, why in findings
     ]
 
 
 def _contradicted(presets: Sequence[Preset]) -> Iterator[tuple[Preset, str, str, str]]:
-    """Figures with another one without a decision, and entries of a series that hold on the same day."""
+    """Yield contradicted figures without a decision, and entries of a series with common days."""
     for preset in presets:
         for conflict in preset.conflicts:
             if not conflict.decision:
@@ -79,7 +80,7 @@ def _contradicted(presets: Sequence[Preset]) -> Iterator[tuple[Preset, str, str,
 
 
 def _stale(presets: Sequence[Preset], day: str) -> Iterator[tuple[Preset, str, str, str]]:
-    """Prices whose series ended before the day, and those in force whose date is more than a year before it."""
+    """Yield prices whose series ended before the day, or whose date is over a year earlier."""
     for entries in _by_series(presets).values():
         holding = [preset for preset in entries if not days_outside(preset, day)]
         newest = max(holding or entries, key=validity_of)

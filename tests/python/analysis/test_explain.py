@@ -1,4 +1,4 @@
-"""Explanations: every number in them is that of `value`, and they read from the answer down to what was given."""
+"""Explanations: numbers equal `value`, and steps lead from the output to the inputs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ COMPUTED = [name for name, q in entries().items() if q.computed]
 
 @functools.cache
 def scenarios() -> dict[str, dict[str, dict[str, Any]]]:
-    """By quantity and name, all scenarios of the values worked out by hand, and the lecture's presets."""
+    """Return by quantity all hand-computed scenarios, and the lecture's presets."""
     named: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COMPUTED}
     for row in rows():
         if row.quantity in named:
@@ -55,7 +55,7 @@ def scenarios() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def near(shown: str, value: float, unit: str) -> bool:
-    """Whether a printed number is this one, to the digits that are printed."""
+    """Return True if a printed number equals this one to the printed digits."""
     read = units.parse(shown, unit)
     return read == value or abs(read - value) <= 0.50001e-3 * abs(value)
 
@@ -133,7 +133,7 @@ def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], b
 
 
 def rs_value(side: str, values: dict[str, Any]) -> Any:
-    """What one side of a max or min is, where that is a quantity or a number."""
+    """Return the value of one side of a max or min that is a quantity or a number."""
     try:
         return values.get(side) if side in values else float(side)
     except ValueError:
@@ -200,7 +200,7 @@ class Balance(HTMLParser):
 
 
 def checked(page: str) -> ElementTree.Element:
-    """A page that is well-formed for a reader of HTML and one of XML, with headers that say what they head."""
+    """The page is well-formed as HTML and XML, with headers for their columns."""
     balance = Balance()
     balance.feed(page)
     balance.close()
@@ -318,7 +318,7 @@ def test_only_what_the_choices_leave_is_shown() -> None:
 
 
 def off(explanation: Explanation) -> dict[str, float]:
-    """What is 0 or 1 from defaults, and is not derived."""
+    """Values of 0 or 1 from defaults are not derived."""
     return {i.quantity.name: i.value for i in explanation.inputs if i.origin == "computed from defaults"}
 
 
@@ -422,16 +422,16 @@ def test_texts_of_presets_are_escaped() -> None:
 
 
 def levels(explanation: Explanation) -> dict[str, int]:
-    """How far each quantity lies below the answer."""
+    """Return the depth of each quantity below the output."""
     takes = {step.quantity.name: step.needs for step in explanation.steps}
-    found = {explanation.steps[0].quantity.name: 0}
-    at = list(found)
+    result = {explanation.steps[0].quantity.name: 0}
+    at = list(result)
     for name in at:
         for need in takes.get(name, ()):
-            if need not in found:
-                found[need] = found[name] + 1
+            if need not in result:
+                result[need] = result[name] + 1
                 at.append(need)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("depth", range(9))

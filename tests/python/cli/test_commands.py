@@ -124,7 +124,7 @@ def test_csv_holds_what_evaluate_gives():
 
 
 def test_rows_are_those_of_the_dataset():
-    """Axes in the order in which outputs need them; words, presets, and an axis that is asked for in its unit."""
+    """Axes in the order of the outputs' needs, with words, presets, and a requested unit."""
     outputs = ["weight_fetch_time", "overlap", "context_length", "pass_time", "bottleneck"]
     axes = {"overlap": ["board", "none"], "context_length": [1e3, 1e6], "batch_size": [1, 64]}
     axes["model"] = ["DeepSeek-V3", "Kimi-K2"]

@@ -1,4 +1,4 @@
-"""Bad input, kind by kind: the message names the thing, what was given, what was expected, and the nearest name."""
+"""Bad input by kind: messages name thing, given and expected value, and nearest name."""
 
 import builtins
 import decimal
@@ -17,7 +17,7 @@ CALLS = [rs.evaluate, rs.value]
 
 
 def refused(kind, *parts, outputs="pass_tokens", calls=CALLS, **inputs):
-    """Every call refuses, with an error of this kind that holds all parts; returns the message of the last."""
+    """Check that every call raises this error with all parts, and return the last message."""
     message = ""
     for call in calls:
         with pytest.raises(kind) as caught:

@@ -154,9 +154,9 @@ def test_stands_alone(written, page):
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(set(ids)) == len(ids)
     for link in page.all("a"):
-        place, _, anchor = link["href"].partition("#")
-        assert not re.match(r"\w+:", place)
-        assert not place or (written[0].parent / place).is_file(), link
+        path, _, anchor = link["href"].partition("#")
+        assert not re.match(r"\w+:", path)
+        assert not path or (written[0].parent / path).is_file(), link
         assert not anchor or anchor in ids, link
     for _, attrs in page.tags:
         for name in attrs.get("aria-labelledby", "").split():

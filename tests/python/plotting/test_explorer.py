@@ -143,15 +143,15 @@ def test_code_gives_the_picture_of_outputs_again(outputs: Any, inputs: dict[str,
     explorer = rs.explore(outputs, **inputs, **CELL)
     if "context_length" in explorer.controls and explorer.controls["context_length"].slider:
         moved(explorer.controls["context_length"])
-    wanted = rs.evaluate(outputs, explorer.values)
+    expected = rs.evaluate(outputs, explorer.values)
     given_back = rs.evaluate(outputs, keywords(explorer.to_code()))
     names = [outputs] if isinstance(outputs, str) else outputs
     for name in names:
-        a, b = (found if isinstance(outputs, str) else found[name] for found in (wanted, given_back))
+        a, b = (result if isinstance(outputs, str) else result[name] for result in (expected, given_back))
         assert np.array_equal(bits(a.to_numpy()), bits(b.to_numpy()))
     shown = run(explorer.to_code())
     if explorer.figure is None:
-        assert not wanted.dims
+        assert not expected.dims
     elif len(explorer.figure.axes) == len(shown.figure.axes):
         assert (pixels(shown.figure) == pixels(explorer.figure)).all()
 

@@ -295,8 +295,8 @@ def test_tariffs_change_within_a_year(day: str, dollars: float) -> None:
 
 def test_a_day_is_an_axis_of_names() -> None:
     days = ["H100 RunPod secure as of 2026-09-01", "H100 RunPod secure as of 2026-10-01", "H100 RunPod secure"]
-    found = rs.evaluate("chip_price", prices=days)
-    assert (found * 3600).round(12).to_numpy().tolist() == [3.29, 3.49, 3.99]
+    result = rs.evaluate("chip_price", prices=days)
+    assert (result * 3600).round(12).to_numpy().tolist() == [3.29, 3.49, 3.99]
     with pytest.warns(errors.RoofslateWarning, match=r"is a price of H100 and not of hardware='B200'"):
         rs.value("replica_price", prices=days[0], hardware="B200", chips=1)
 
@@ -373,8 +373,8 @@ def test_prices_of_memory_lie_in_their_ranges() -> None:
 
 
 def test_only_devices_with_a_price_are_thought_of_where_prices_are_read() -> None:
-    found = rs.infer("Claude Opus 4.5")
-    assert set(found.tiers.index) == {name for name, tier in rs.storage.items() if "tier_price" in tier.values}
+    result = rs.infer("Claude Opus 4.5")
+    assert set(result.tiers.index) == {name for name, tier in rs.storage.items() if "tier_price" in tier.values}
     with pytest.raises(errors.PresetError, match="tiers: 'PCIe Gen5 x16' has no tier_capacity, expected tier_band"):
         rs.infer("Claude Opus 4.5", tiers=["HBM", "PCIe Gen5"])
 
@@ -412,8 +412,8 @@ def test_a_chip_with_faster_memory() -> None:
     assert {**chip.values, "hbm_bandwidth": 7.7e12} == dict(rs.hardware["B200"].values)
     assert chip.facts["hbm_bandwidth"].origin == "defined in this session (checked in source)"
     assert chip.facts["hbm_capacity"] is rs.hardware["B200"].facts["hbm_capacity"]
-    found = rs.evaluate("ridge_point", hardware=["B200", "B200 fast"], compute_format="fp8")
-    assert float(found[0] / found[1]) == pytest.approx(10 / 7.7, rel=1e-15)  # two roundings
+    result = rs.evaluate("ridge_point", hardware=["B200", "B200 fast"], compute_format="fp8")
+    assert float(result[0] / result[1]) == pytest.approx(10 / 7.7, rel=1e-15)  # two roundings
 
 
 def test_what_is_being_read_does_not_change() -> None:

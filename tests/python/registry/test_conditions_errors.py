@@ -1,4 +1,4 @@
-"""Mistakes in conditions and formulas: each is named with its place, and no text does harm or takes long."""
+"""Mistakes in conditions and formulas: errors give the position, and no text takes long."""
 
 import time
 
@@ -312,7 +312,7 @@ WORDS += [
 
 
 def refusal(call, text):
-    """What a call says against a text; nothing where it reads it."""
+    """Return the error of a call for a text, None if it can be read."""
     try:
         call(text)
     except errors.RoofslateError as error:

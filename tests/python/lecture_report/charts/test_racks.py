@@ -221,11 +221,11 @@ def test_two_racks_half_of_the_arrows_cross_the_boundary() -> None:
     drawing = ax.child_axes[0]
     first, second = boxes(drawing, "rack")
     for gid, box in (("staying", first), ("crossing", second)):
-        found = arrows(drawing, gid)
-        assert len(found) == 4
-        assert all(first.x0 < start[0] < first.x1 for start, _ in found)
-        assert all(box.x0 < end[0] < box.x1 for _, end in found)
-        assert len({round(end[0], 6) for _, end in found}) == 4  # each to a chip of its own
+        result = arrows(drawing, gid)
+        assert len(result) == 4
+        assert all(first.x0 < start[0] < first.x1 for start, _ in result)
+        assert all(box.x0 < end[0] < box.x1 for _, end in result)
+        assert len({round(end[0], 6) for _, end in result}) == 4  # each to a chip of its own
     assert "900 GB/s a chip" in words(drawing)
     assert "4 of 8\ncopies leave,\n8 \N{MULTIPLICATION SIGN} slower" in words(drawing)
     assert "4 \N{MULTIPLICATION SIGN}" in words(ax.child_axes[1])

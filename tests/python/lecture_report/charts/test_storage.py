@@ -29,8 +29,8 @@ def words(ax: Any) -> str:
 
 
 def bar(ax: Any, gid: str) -> Any:
-    (found,) = [patch for patch in ax.patches if patch.get_gid() == gid]
-    return found
+    (result,) = [patch for patch in ax.patches if patch.get_gid() == gid]
+    return result
 
 
 def bars(ax: Any) -> set[str]:
@@ -271,8 +271,8 @@ def test_tier_cost_is_the_engines() -> None:
     inputs = {**DEEPSEEK, "hold_time": [0.01, 10, 5000]}
     table = charts.tier_cost.data(**inputs, tiers=["HBM", "QLC"], free_hbm_reads=False)
     assert table.loc["recompute", "cost"].tolist() == [rs.value("recompute_cost", DEEPSEEK)] * 3
-    wanted = rs.evaluate("tier_cost", {**inputs, **rs.storage["QLC"].values})
-    assert table.loc["QLC", "cost"].tolist() == wanted.to_numpy().tolist()
+    expected = rs.evaluate("tier_cost", {**inputs, **rs.storage["QLC"].values})
+    assert table.loc["QLC", "cost"].tolist() == expected.to_numpy().tolist()
     # HBM is the chip's own; what is held in it costs what hbm_hold_cost says
     free = charts.tier_cost.data(**inputs, tiers=["HBM", "QLC"])
     held = rs.evaluate("hbm_hold_cost", inputs).to_numpy()
