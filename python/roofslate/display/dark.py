@@ -50,7 +50,7 @@ def is_dark(color: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _rgb(red: float, green: float, blue: float) -> tuple[float, float, float]:
-    """Color of the same hue whose contrast to the dark background is that of the given one to white."""
+    """Color of the same hue with the same contrast to the dark background as the given one to white."""
     linear = _linear((red, green, blue))
     ground = float(_linear(BACKGROUND) @ _WEIGHTS)
     level = min(1.05 * (ground + 0.05) / (float(linear @ _WEIGHTS) + 0.05) - 0.05, 1.0)
@@ -83,7 +83,7 @@ def darkened(color: Any) -> Any:
 
 
 def recolor(artists: Iterable[Any]) -> None:
-    """Map the colors of artists, except those that stand for numbers of a map."""
+    """Map the colors of artists, except numbers of a map."""
     from matplotlib.collections import Collection
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

@@ -60,7 +60,7 @@ def letters(ax: Axes, size: float, figure: tuple[float, float]) -> float:
 
 
 def _least(ax: Axes) -> float:
-    """Least points of letters: those of print, fewer in a part of a figure."""
+    """Least points of letters, fewer in a part of a figure."""
     return style.LEAST if style.pixels(ax)[0] / ax.figure.dpi > COLUMN else 3.5
 
 

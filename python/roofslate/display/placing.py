@@ -23,7 +23,7 @@ FINDING = "finding"  # gid of a text about the plotted data: it seeks a place cl
 UNDER = "under title"  # gid of a text between title and axes, which stays
 _GAP = 1.5  # pixels between texts at 100 dpi
 _FAR = 2.2  # heights of a text beyond which a line leads back to its point
-_CELL = 6.0  # pixels of a cell of the map of lines
+_TILE = 6.0  # pixels of a tile in the map of lines
 _LEADER = 0.7  # points
 
 
@@ -140,42 +140,42 @@ def _point(text: Any, renderer: Any) -> NDArray[np.float64]:
 
 
 class _Lines:
-    """Map of the cells that lines, markers and edges of patches cross."""
+    """Map of the tiles that lines, markers and edges of patches cross."""
 
     def __init__(self, family: list[Any], renderer: Any) -> None:
         frame = Bbox.union([ax.get_window_extent(renderer) for ax in family]).padded(60)
         self.origin = np.array([frame.x0, frame.y0])
-        shape = np.ceil(np.array([frame.width, frame.height]) / _CELL).astype(int) + 1
-        cells = np.zeros(shape)
+        shape = np.ceil(np.array([frame.width, frame.height]) / _TILE).astype(int) + 1
+        tiles = np.zeros(shape)
         for ax in family:
             for line in ax.get_lines():
                 if line.get_visible():
-                    self._mark(cells, line.get_transform().transform(line.get_xydata()), _is_drawn(line))
+                    self._mark(tiles, line.get_transform().transform(line.get_xydata()), _is_drawn(line))
             for patch in ax.patches:
                 if patch.get_visible():
                     corners = patch.get_transform().transform_path(patch.get_path()).vertices
-                    self._mark(cells, np.vstack([corners, corners[:1]]), joined=True, weight=0.5)
-        self.total = np.pad(cells.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+                    self._mark(tiles, np.vstack([corners, corners[:1]]), joined=True, weight=0.5)
+        self.total = np.pad(tiles.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
 
-    def _mark(self, cells: Any, points: Any, joined: bool, weight: float = 1.0) -> None:
+    def _mark(self, tiles: Any, points: Any, joined: bool, weight: float = 1.0) -> None:
         points = np.asarray(points, dtype=float)[:4000]
         points = points[np.isfinite(points).all(axis=1)]
         if not len(points):
             return
         if joined and len(points) > 1:
             steps = np.diff(points, axis=0)
-            counts = np.clip(np.hypot(*steps.T) / _CELL, 1, 400).astype(int)
+            counts = np.clip(np.hypot(*steps.T) / _TILE, 1, 400).astype(int)
             along = np.concatenate([np.arange(n) / n for n in counts])
             points = np.repeat(points[:-1], counts, axis=0) + along[:, None] * np.repeat(steps, counts, axis=0)
-        place = np.floor((points - self.origin) / _CELL).astype(int)
-        inside = ((place >= 0) & (place < cells.shape)).all(axis=1)
-        np.maximum.at(cells, tuple(place[inside].T), weight)
+        place = np.floor((points - self.origin) / _TILE).astype(int)
+        inside = ((place >= 0) & (place < tiles.shape)).all(axis=1)
+        np.maximum.at(tiles, tuple(place[inside].T), weight)
 
     def crossed(self, lows: Any, highs: Any) -> Any:
-        """Number of crossed cells in boxes with these corners."""
+        """Number of crossed tiles in boxes with these corners."""
         shape = np.array(self.total.shape) - 1
-        a = np.clip(np.floor((lows - self.origin) / _CELL).astype(int), 0, shape)
-        b = np.clip(np.ceil((highs - self.origin) / _CELL).astype(int), 0, shape)
+        a = np.clip(np.floor((lows - self.origin) / _TILE).astype(int), 0, shape)
+        b = np.clip(np.ceil((highs - self.origin) / _TILE).astype(int), 0, shape)
         t = self.total
         return t[b[:, 0], b[:, 1]] - t[a[:, 0], b[:, 1]] - t[b[:, 0], a[:, 1]] + t[a[:, 0], a[:, 1]]
 
@@ -211,7 +211,7 @@ def _best_shift(
     if not free.any():
         return np.zeros(2)
     shifts, lows, highs = shifts[free], lows[free], highs[free]
-    # labels prefer to move up or down, where they stay near their point
+    # labels prefer to move up or down, near their point
     cost = np.hypot(1.3 * shifts[:, 0], shifts[:, 1]) / box.height
     cost += (4.0 if text.get_gid() == FINDING else 0.6) * lines.crossed(lows, highs)
     outside = (lows < frame.min).any(axis=1) | (highs > frame.max).any(axis=1)

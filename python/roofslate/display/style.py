@@ -160,7 +160,7 @@ def drawing(ax: Any, size: tuple[float, float], *, formulas: bool = False) -> It
 
 
 def _darken(ax: Axes, earlier: set[Any]) -> None:
-    """Map the colors of what was drawn, ticks included."""
+    """Map the colors of new artists, ticks included."""
     from matplotlib.axes import Axes as AnyAxes
 
     from roofslate.display import dark

@@ -133,7 +133,7 @@ def faint_lines(figure: Any) -> list[tuple[str, float]]:
     ground = to_rgb(figure.get_facecolor())
     lines: list[Any] = []
     for ax in figure.findobj(Axes):
-        # a translucent line lies below others as a highlight
+        # a translucent line is a highlight below others
         lines += [
             line
             for line in ax.get_lines()
@@ -223,7 +223,7 @@ def _machine(chart: Chart, rng: np.random.Generator, pool: dict[str, Any]) -> di
     for _ in range(12):
         try:
             chart.data(**inputs)
-        except MissingInput as error:  # noqa: PERF203 - a dozen calls, each names what the next one needs
+        except MissingInput as error:  # noqa: PERF203 - a dozen calls, each names an input of the next
             name = next(
                 (name for name in re.findall(r"'(\w+)'", str(error)) if name in pool and name not in inputs), None
             )

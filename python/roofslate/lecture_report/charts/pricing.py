@@ -202,7 +202,7 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     lists, shapes = table[kinds == "prices"], table[kinds != "prices"]
     lines = [*range(len(lists)), *(len(lists) + 1.6 + k for k in range(len(shapes)))]
     bottom, top = lines[-1] + 0.7, -0.9
-    # letters no larger than the rows, and no smaller than those of print if the figure is as wide as a column
+    # letters no larger than the rows, and no smaller than in print if the figure is as wide as a column
     size = min(8.0, 0.62 * 0.82 * ax.get_window_extent().height / ax.figure.dpi * 72 / (bottom - top))
     size = style.LEAST if ax.get_window_extent().width / ax.figure.dpi > COLUMN else size
     left, ratio, hold = _panels(ax)
@@ -238,7 +238,7 @@ def _panels(ax: Axes) -> list[Axes]:
 
 
 def _heading(panel: Axes, text: str, size: float) -> None:
-    """Write above a panel what it shows."""
+    """Write a heading above a panel."""
     look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
     panel.annotate(text, (0, 1), xytext=(0, 2), fontsize=size, weight="bold", color=style.INK, **look)
 

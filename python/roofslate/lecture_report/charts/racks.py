@@ -342,7 +342,7 @@ def _dots(panel: Axes, values: Any, label: str, unit: str, color: str, marker: s
 
 
 def _domains(panel: Axes, table: pd.DataFrame, size: float) -> None:
-    """Draw chips and dies of each domain, with their growth over the system before."""
+    """Draw chips and dies of each domain, with their growth since the system before."""
     chips, dies = table["scale_up_domain"].to_numpy(), table["scale_up_dies"].to_numpy()
     several = dies > 1.001 * chips
     rows = range(len(table))
