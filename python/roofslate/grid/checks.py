@@ -109,7 +109,7 @@ def effects(grid: Grid, outputs: Sequence[str]) -> tuple[set[str], Effects]:
     try:
         used = set(grid.core.used(list(outputs)))
     except MissingInput as error:
-        raise MissingInput(f"{explain_missing(error, grid)}{_also_missing(error, grid, wanted)}") from None
+        raise MissingInput(f"{explain_missing(error, grid)}{_also_missing(error, grid, outputs)}") from None
     explicit = grid.explicit
     if explicit is None:
         explicit = {name for name, i in grid.inputs.items() if i.origin is None}
