@@ -204,8 +204,9 @@ def _derivatives(scenario: Scenario, content: dict[str, Any]) -> Any:
     inputs = choose.sample(given, min(len(given), 3)) or ["batch_size"]
     content |= {"output": output, "by": inputs}
     for name in inputs:
-        if name not in scenario.inputs and lookup(name).default is not None:
-            scenario.inputs[name] = [float(lookup(name).default or 0)]
+        if name not in scenario.inputs:
+            default = lookup(name).default
+            scenario.inputs[name] = [scenario.value(lookup(name)) if default is None else float(default)]
     grid = scenario.grid(inputs)
     for at_limits in (False, True):
         values, _, _, finite = grid.derivatives([("quantity", output)], inputs, False, True, at_limits, None, 1, None)
