@@ -208,7 +208,7 @@ def _best_shift(
     """Find the shift of a text, in pixels, to the nearest spot clear of texts and lines."""
     if not np.isfinite([*box.min, *box.max]).all():
         return np.zeros(2)
-    if not _hits(box, occupied) and not lines.crossed(box.min[None], box.max[None]).any():
+    if not _hits(box, occupied) and not lines.crossed(np.array([box.min]), np.array([box.max])).any():
         return np.zeros(2)
     step = box.height / max(1, text.get_text().count("\n") + 1) / 3
     frame = text.axes.get_window_extent() if text.axes is not None else page

@@ -118,7 +118,7 @@ def house_style() -> Iterator[None]:
 
 
 def axes(ax: Any, size: tuple[float, float]) -> Axes:
-    """Give the axes to draw into: those given, in the manner of the house, or those of a new figure."""
+    """Return the axes to draw into, `ax` or new ones, in the house style."""
     from matplotlib import pyplot
     from matplotlib.axes import Axes
 
@@ -133,7 +133,7 @@ def axes(ax: Any, size: tuple[float, float]) -> Axes:
 
 @contextlib.contextmanager
 def drawing(ax: Any, size: tuple[float, float], *, formulas: bool = False) -> Iterator[Axes]:
-    """Draw in the house style inside of the block, into the axes given or those of a new figure.
+    """Draw in the house style inside of the block, into `ax` or a new figure.
 
     The picture is dark if the axes are, or if the settings ask for a dark figure. Texts are moved apart whenever the
     figure is drawn. Without `formulas`, dollar signs in what the block writes are dollar signs.
@@ -446,7 +446,7 @@ def callout(
     color: str = INK,
     **more: Any,
 ) -> Annotation:
-    """Write a finding near `to`, in shares of the axes, with a thin arrow to the point `at` if one is given.
+    """Write a finding near `to`, in shares of the axes, with an arrow to `at`.
 
     When the figure is drawn, the text moves to the nearest place clear of lines and of other texts.
     """
@@ -468,16 +468,8 @@ def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: 
     """Mark a stretch of the horizontal axis by a line with two arrowheads, and say what it is."""
     arrow = {"arrowstyle": "<|-|>", "color": color, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
     ax.annotate("", (right, y), xytext=(left, y), arrowprops=arrow)
-    ax.annotate(
-        text,
-        ((left + right) / 2, y),
-        xytext=(0, -4 if below else 4),
-        textcoords="offset points",
-        ha="center",
-        va="top" if below else "bottom",
-        fontsize=9,
-        color=color,
-    )
+    look: dict[str, Any] = {"fontsize": 9, "color": color, "ha": "center", "va": "top" if below else "bottom"}
+    ax.annotate(text, ((left + right) / 2, y), xytext=(0, -4 if below else 4), textcoords="offset points", **look)
 
 
 def panels(

@@ -256,9 +256,9 @@ def random_inputs(chart: Chart, count: int, seed: int = 0) -> Iterator[dict[str,
     """Draw accepted calls of a chart, with named things or other machines."""
     rng = np.random.default_rng([seed, int(chart.number[1:])])
     pool = value_pool()
-    made = 0
+    accepted = 0
     for trial in range(30 * count):
-        if made == count:
+        if accepted == count:
             return
         inputs = _lists(chart.name, rng)
         if inputs is None and trial % 3 == 2:
@@ -273,9 +273,9 @@ def random_inputs(chart: Chart, count: int, seed: int = 0) -> Iterator[dict[str,
                 chart.data(**inputs)
             except RoofslateError:
                 continue
-        made += 1
+        accepted += 1
         yield inputs
-    assert made == count, f"{chart.name}: only {made} of {count} random inputs are accepted"
+    assert accepted == count, f"{chart.name}: only {accepted} of {count} random inputs are accepted"
 
 
 @contextlib.contextmanager

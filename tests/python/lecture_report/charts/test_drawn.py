@@ -182,7 +182,7 @@ _CLAIMS: dict[str, list[tuple[str, Any]]] = {
     ],
     "cost_vs_batch": [
         (
-            r"alone: (.+),\n(.+) × the floor",
+            r"one sequence: (.+),\n(.+) × the floor",
             lambda t, x, y: (
                 _is_near(x, _mark(t, "lone_cost")) and _is_near(y, _mark(t, "lone_cost") / _mark(t, "floor"), 0.02)
             ),
@@ -196,12 +196,12 @@ _CLAIMS: dict[str, list[tuple[str, Any]]] = {
         ),
     ],
     "cost_vs_pass_length": [
-        (r"compute-bound from (.+) tokens on", lambda t, x: _changes_at(t, x, "memory_compute_ratio", 1.0)),
+        (r"compute-bound above (.+) tokens", lambda t, x: _changes_at(t, x, "memory_compute_ratio", 1.0)),
     ],
     "retrieve_or_hold": [
         (
             r"held (.+) and read once, (.+) costs least: (.+)",
-            lambda t, _, way, x: _once(t)[way] == _once(t).min() and _is_near(x, 1e12 * _once(t).min()),
+            lambda t, _, tier, x: _once(t)[tier] == _once(t).min() and _is_near(x, 1e12 * _once(t).min()),
         ),
     ],
     "coverage_vs_batch": [
