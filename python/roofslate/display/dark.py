@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKGROUND", "darken", "darkened", "is_dark", "recolor"]
 
-BACKGROUND = "#14181D"
+BACKGROUND = "#181818"
 
 # OKLab of Björn Ottosson, https://bottosson.github.io/posts/oklab/ (checked in source)
 _TO_CONES = np.array(
