@@ -10,11 +10,12 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["BACKGROUND", "darkened", "is_dark", "recolor"]
+__all__ = ["BACKGROUND", "darken", "darkened", "is_dark", "recolor"]
 
-BACKGROUND = "#14181D"
+BACKGROUND = "#181818"
 
 # OKLab of Björn Ottosson, https://bottosson.github.io/posts/oklab/ (checked in source)
 _TO_CONES = np.array(
@@ -50,7 +51,7 @@ def is_dark(color: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _rgb(red: float, green: float, blue: float) -> tuple[float, float, float]:
-    """Color of the same hue with the same contrast to the dark background as the given one to white."""
+    """Color of the same hue, with the contrast to the dark background that it had to white."""
     linear = _linear((red, green, blue))
     ground = float(_linear(BACKGROUND) @ _WEIGHTS)
     level = min(1.05 * (ground + 0.05) / (float(linear @ _WEIGHTS) + 0.05) - 0.05, 1.0)
@@ -111,3 +112,13 @@ def _recolor_line(line: Any) -> None:
     line.set_markeredgecolor(darkened(edge))
     if face not in ("none", "None"):
         line.set_markerfacecolor(darkened(face))
+
+
+def darken(ax: Axes, earlier: set[Any], ink: str) -> None:
+    """Map the colors of new artists of a figure, ticks included."""
+    from matplotlib.axes import Axes as AnyAxes
+
+    recolor(artist for artist in ax.figure.findobj() if artist not in earlier)
+    for one in ax.figure.findobj(AnyAxes):
+        if one not in earlier:
+            one.tick_params(which="both", color=darkened("#444444"), labelcolor=darkened(ink))

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from roofslate.display import style
 from roofslate.errors import ValueRangeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 COLUMN = 4.4  # inches between the margins of a figure as wide as a column of text
 
-__all__ = ["COLUMN", "arrow", "box", "inside", "left_out", "letters", "round_box", "whole"]
+__all__ = ["COLUMN", "arrow", "box", "decade_ticks", "inside", "left_out", "letters", "round_box", "whole"]
 
 
 def whole(name: str, value: float) -> int:
@@ -100,3 +103,15 @@ def inside(ax: Axes, frame: Sequence[float], text: str, size: float, **look: Any
     if points >= 0.87 * least:  # the estimated width of letters is on the safe side
         look = {"ha": "center", "va": "center", "fontsize": max(min(size, points), least), **look}
         ax.text(x + width / 2, y + height / 2, text, **look)
+
+
+def decade_ticks(axis: Axis, unit: str, count: int, write: Callable[[float], str] | None = None) -> None:
+    """Put at most `count` ticks at powers of ten on a logarithmic axis."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = np.log10(sorted(axis.get_view_interval()))
+    decades = np.arange(math.ceil(low), math.floor(high) + 1)
+    step = max(1, -(-len(decades) // count))
+    axis.set_major_locator(FixedLocator([float(10.0**k) for k in decades[::step]]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: write(x) if write else style.scale_of([x], unit).tick(x)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import units
+from roofslate.display import dark, placing
 from roofslate.errors import InputTypeError, UnitError
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ __all__ = [
     "callout",
     "corner",
     "counted",
-    "decade_ticks",
     "drawing",
     "end_ticks",
     "house_style",
@@ -140,8 +140,6 @@ def drawing(ax: Any, size: tuple[float, float], *, formulas: bool = False) -> It
     """
     from matplotlib import rc_context, rcParams
 
-    from roofslate.display import dark, placing
-
     ground = rcParams["figure.facecolor"] if ax is None or not hasattr(ax, "get_facecolor") else ax.get_facecolor()
     is_dark = dark.is_dark(ground)
     with house_style():
@@ -156,20 +154,7 @@ def drawing(ax: Any, size: tuple[float, float], *, formulas: bool = False) -> It
                 text.set_parse_math(False)
         placing.attach(ax)
         if is_dark:
-            _darken(ax, earlier)
-
-
-def _darken(ax: Axes, earlier: set[Any]) -> None:
-    """Map the colors of new artists, ticks included."""
-    from matplotlib.axes import Axes as AnyAxes
-
-    from roofslate.display import dark
-
-    dark.recolor(artist for artist in ax.figure.findobj() if artist not in earlier)
-    look = {"color": dark.darkened("#444444"), "labelcolor": dark.darkened(INK)}
-    for one in ax.figure.findobj(AnyAxes):
-        if one not in earlier:
-            one.tick_params(which="both", **look)
+            dark.darken(ax, earlier, INK)
 
 
 def _said(ax: Axes) -> Iterator[tuple[Text, str]]:
@@ -370,18 +355,6 @@ def end_ticks(axis: Axis) -> None:
         (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(shown))
 
 
-def decade_ticks(axis: Axis, unit: str, count: int, write: Callable[[float], str] | None = None) -> None:
-    """Put at most `count` ticks at powers of ten on a logarithmic axis."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    low, high = np.log10(sorted(axis.get_view_interval()))
-    decades = np.arange(math.ceil(low), math.floor(high) + 1)
-    step = max(1, -(-len(decades) // count))
-    axis.set_major_locator(FixedLocator([float(10.0**k) for k in decades[::step]]))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda x, _: write(x) if write else scale_of([x], unit).tick(x)))
-
-
 def pixels(ax: Axes) -> tuple[float, float]:
     box = ax.get_window_extent()
     return max(box.width, 1.0), max(box.height, 1.0)
@@ -494,16 +467,8 @@ def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: 
     """Mark and label an interval of the horizontal axis with two arrowheads."""
     arrow = {"arrowstyle": "<|-|>", "color": color, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
     ax.annotate("", (right, y), xytext=(left, y), arrowprops=arrow)
-    ax.annotate(
-        text,
-        ((left + right) / 2, y),
-        xytext=(0, -4 if below else 4),
-        textcoords="offset points",
-        ha="center",
-        va="top" if below else "bottom",
-        fontsize=9,
-        color=color,
-    )
+    look: dict[str, Any] = {"fontsize": 9, "color": color, "ha": "center", "va": "top" if below else "bottom"}
+    ax.annotate(text, ((left + right) / 2, y), xytext=(0, -4 if below else 4), textcoords="offset points", **look)
 
 
 def panels(

@@ -42,7 +42,7 @@ def finding(
     color: str = style.INK,
     **more: Any,
 ) -> bool:
-    """Write a sentence about the plotted data, unless one of its marks is infinite or undefined.
+    """Write a sentence about the plotted data, if all its marks are finite.
 
     Parameters
     ----------

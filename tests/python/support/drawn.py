@@ -1,4 +1,4 @@
-"""Measurements of a drawn figure: boxes of texts, sizes in print, contrast, and random inputs of charts."""
+"""Measurements of drawn figures, and random inputs of charts."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _over(color: Any, background: Any) -> tuple[float, ...]:
 
 
 def _behind(text: Text, box: Any, figure: Any) -> Any:
-    """Background of a text: its halo, otherwise the last patch drawn around its middle."""
+    """Background of a text: its halo or the last patch drawn around its middle."""
     ground = to_rgb(figure.get_facecolor())
     halo = text.get_bbox_patch()
     if halo is not None and halo.get_facecolor()[3] > 0:
@@ -218,7 +218,7 @@ def _varied(name: str, x: Any, rng: np.random.Generator) -> Any:
 
 
 def _machine(chart: Chart, rng: np.random.Generator, pool: dict[str, Any]) -> dict[str, Any] | None:
-    """Inputs of a published model on a published system, completed from the values of all charts."""
+    """Inputs of a model on a system, completed from a pool of values."""
     inputs: dict[str, Any] = {"model": str(rng.choice(_MODELS)), "hardware": str(rng.choice(_MACHINES))}
     for _ in range(12):
         try:
@@ -238,7 +238,7 @@ def _machine(chart: Chart, rng: np.random.Generator, pool: dict[str, Any]) -> di
 
 
 def value_pool() -> dict[str, Any]:
-    """Every input that a chart declares, at the first value that one has."""
+    """Every declared input of charts, at its first value."""
     pool: dict[str, Any] = {
         "weight_format": "fp8",
         "kv_format": "fp8",
@@ -253,12 +253,12 @@ def value_pool() -> dict[str, Any]:
 
 
 def random_inputs(chart: Chart, count: int, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Draw `count` accepted calls of a chart: named things, changed inputs of the lecture, other machines."""
+    """Draw accepted calls of a chart, with named things or other machines."""
     rng = np.random.default_rng([seed, int(chart.number[1:])])
     pool = value_pool()
-    made = 0
+    accepted = 0
     for trial in range(30 * count):
-        if made == count:
+        if accepted == count:
             return
         inputs = _lists(chart.name, rng)
         if inputs is None and trial % 3 == 2:
@@ -273,9 +273,9 @@ def random_inputs(chart: Chart, count: int, seed: int = 0) -> Iterator[dict[str,
                 chart.data(**inputs)
             except RoofslateError:
                 continue
-        made += 1
+        accepted += 1
         yield inputs
-    assert made == count, f"{chart.name}: only {made} of {count} random inputs are accepted"
+    assert accepted == count, f"{chart.name}: only {accepted} of {count} random inputs are accepted"
 
 
 @contextlib.contextmanager

@@ -80,7 +80,7 @@ def avalanche(ax: Axes, table: pd.DataFrame) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     mixed = table.attrs["marks"]["mixed_rounds"]
     if math.isfinite(mixed):
-        height = float(table.loc[int(mixed), "least"])
+        height = float(table["least"].loc[int(mixed)])
         finding(ax, table, "round {mixed_rounds:2}: every bit flips\n45% or more", at=(mixed, height), to=(0.4, 0.5))
     style.label_ends(ax, ends)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")

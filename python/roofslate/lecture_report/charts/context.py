@@ -375,7 +375,7 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
     if 1 < crossing <= right:
         ax.plot([crossing, crossing], [0, 1], color=style.INK, linestyle=(0, (2, 2)), linewidth=1, label="drop")
         ax.plot(crossing, 1, "o", color=style.BOLD["color"], markersize=8, label="crossing", zorder=3)
-        text = f"compute-bound from {style.text_of(crossing, 'token/sequence')} tokens on"
+        text = f"compute-bound above {style.text_of(crossing, 'token/sequence')} tokens"
         style.callout(ax, text, (crossing, 1), (0.36, (1 + 0.42 * (top - 1)) / top))
     if decode > 1 + 0.08 * top:
         arrow = {"arrowstyle": "<|-|>", "color": "#9A3D00", "linewidth": 1.2, "shrinkA": 0, "shrinkB": 4}

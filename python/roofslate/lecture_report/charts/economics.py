@@ -143,7 +143,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         ax.plot(1, marks["lone_cost"], "o", color=style.INK, markersize=6, label="alone", clip_on=False)
         style.callout(
             ax,
-            f"alone: {lone},\n{style.text_of(penalty, '1', 4)} × the floor",
+            f"one sequence: {lone},\n{style.text_of(penalty, '1', 4)} × the floor",
             (1, marks["lone_cost"]),
             (0.09, 0.965),
             va="top",

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
-from roofslate.display.diagram import box, letters, whole
+from roofslate.display.diagram import box, decade_ticks, letters, whole
 from roofslate.errors import AxisError, MissingInput, ValueRangeError
 from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE, WORD
 from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
@@ -319,7 +319,7 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     _links(panels[1], table, size)
     _dots(panels[2], table["domain_capacity"], "domain_capacity", "byte", INSIDE, "o", size)
     for panel, (_, unit) in zip(panels, _HEADINGS, strict=True):
-        style.decade_ticks(panel.xaxis, unit, 3 if unit == "1" else 2)
+        decade_ticks(panel.xaxis, unit, 3 if unit == "1" else 2)
 
 
 _HEADINGS = (("size of a domain", "1"), ("links of a chip, each way", "byte/s"), ("memory of a domain", "byte"))

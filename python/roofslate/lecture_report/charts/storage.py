@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate import units
 from roofslate.display import style
+from roofslate.display.diagram import decade_ticks
 from roofslate.errors import ValueRangeError
 from roofslate.lecture_report.charts._tiers import (
     RECOMPUTE,
@@ -140,7 +141,7 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
         panel.set_yticks(range(len(ways)), ways if panel is panels[0] else [], fontsize=9.5)
         panel.tick_params(axis="y", length=0)
         panel.spines["left"].set_visible(False)
-        style.decade_ticks(panel.xaxis, "1", 3, _short_dollars)
+        decade_ticks(panel.xaxis, "1", 3, _short_dollars)
         panel.set_xlabel("KV cache of a trillion tokens")
     if table.attrs["cheapest"]:
         said = f"held {style.moment(marks['hold_time'])} and read once, {table.attrs['cheapest']} costs least: "

@@ -249,7 +249,7 @@ def test_cost_vs_pass_length_falls_from_five_to_one() -> None:
     assert {"1", "5", "10"} <= set(ticks(ax.xaxis))
     (gap,) = [made for made in ax.texts if made.get_gid() == "gap"]
     assert (gap.xy, gap.xyann) == ((1, 5), (1, 1))
-    assert "compute-bound from 5 tokens on" in words(ax)
+    assert "compute-bound above 5 tokens" in words(ax)
     assert "at a batch of 480" in words(ax)
 
 

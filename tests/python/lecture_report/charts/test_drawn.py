@@ -1,4 +1,4 @@
-"""Charts as drawn: texts apart, in print size and with contrast, and sentences that their tables confirm."""
+"""Charts as drawn: texts apart, readable, and true to their tables."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_texts_and_lines_have_contrast(name: str, ground: str) -> None:
 def test_dark_colors_keep_their_contrast_and_hue() -> None:
     for color in (*style.PALETTE, style.NOTE, style.RED, style.KV["color"], style.MEMORY["color"]):
         mapped = dark.darkened(color)
-        # black would need more than white has
+        # white on the dark ground reaches no more
         assert drawn.contrast(mapped, dark.BACKGROUND) >= min(drawn.contrast(color, "white"), 17) * 0.98
     assert mpl.colors.to_hex(dark.darkened("white")) == dark.BACKGROUND.lower()
     red, _, blue = dark.darkened("#0072B2")[:3]
@@ -112,7 +112,7 @@ _TIMES = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.
 
 
 def _number(text: str) -> float:
-    """Number written in a text: ``"4,264"``, ``"87.4k"``, ``"1.39 ms"``, ``"$55.6/Mtok"`` in dollars a token."""
+    """Number in a text, such as ``"87.4k"``, ``"1.39 ms"`` or ``"$55.6/Mtok"``."""
     match = re.search(r"(-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?) ?([A-Za-zµ]*)", text)
     assert match is not None, text
     value, unit = float(match[1].replace(",", "")), match[2]
@@ -182,7 +182,7 @@ _CLAIMS: dict[str, list[tuple[str, Any]]] = {
     ],
     "cost_vs_batch": [
         (
-            r"alone: (.+),\n(.+) × the floor",
+            r"one sequence: (.+),\n(.+) × the floor",
             lambda t, x, y: (
                 _is_near(x, _mark(t, "lone_cost")) and _is_near(y, _mark(t, "lone_cost") / _mark(t, "floor"), 0.02)
             ),
@@ -196,12 +196,12 @@ _CLAIMS: dict[str, list[tuple[str, Any]]] = {
         ),
     ],
     "cost_vs_pass_length": [
-        (r"compute-bound from (.+) tokens on", lambda t, x: _changes_at(t, x, "memory_compute_ratio", 1.0)),
+        (r"compute-bound above (.+) tokens", lambda t, x: _changes_at(t, x, "memory_compute_ratio", 1.0)),
     ],
     "retrieve_or_hold": [
         (
             r"held (.+) and read once, (.+) costs least: (.+)",
-            lambda t, _, way, x: _once(t)[way] == _once(t).min() and _is_near(x, 1e12 * _once(t).min()),
+            lambda t, _, tier, x: _once(t)[tier] == _once(t).min() and _is_near(x, 1e12 * _once(t).min()),
         ),
     ],
     "coverage_vs_batch": [
@@ -256,7 +256,7 @@ def _assert_true(chart: Chart, inputs: dict[str, Any]) -> None:
 
 
 def _assert_numbers_are_of_the_table(sentence: str, table: Any, inputs: dict[str, Any]) -> None:
-    """Every number of a sentence is a mark, an input or an extreme of a column, at any power of ten."""
+    """Find every number of a sentence among marks, inputs and extremes of columns."""
     columns = table.select_dtypes("number")
     values = [*table.attrs["marks"].values(), *inputs.values()]
     values += [x for name in columns for x in (columns[name].min(), columns[name].max())]

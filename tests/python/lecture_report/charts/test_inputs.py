@@ -26,7 +26,7 @@ def evaluations(chart: Chart) -> list[Mapping[str, Any]]:
 
 
 def gives(chart: Chart, inputs: Mapping[str, Any], table: Any) -> bool | None:
-    """Compare a table with the one that inputs give; None if they give none."""
+    """Compare a table with the one that inputs give, None if they give none."""
     try:
         other = chart.data(**inputs)
     except RoofslateError:

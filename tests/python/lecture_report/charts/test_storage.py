@@ -109,8 +109,8 @@ def test_retrieve_or_hold_is_the_table_of_three_ways() -> None:
     assert [retrieve.get_title(loc="left"), hold.get_title(loc="left")] == ["retrieve, once", "hold for 1 h"]
     # computing needs no holding, HBM no retrieving
     ways = {"DDR", "flash", "disk"}
-    assert dots(retrieve) == {f"retrieve_cost {way}" for way in {"recompute", *ways}}
-    assert dots(hold) == {f"hold_cost {way}" for way in {"HBM", *ways}}
+    assert dots(retrieve) == {f"retrieve_cost {tier}" for tier in {"recompute", *ways}}
+    assert dots(hold) == {f"hold_cost {tier}" for tier in {"HBM", *ways}}
     assert words(retrieve).count("nothing") == words(hold).count("nothing") == 1
     drawn = {
         (retrieve, "retrieve_cost recompute"): 0.01235e6,
@@ -131,7 +131,7 @@ def test_retrieve_or_hold_is_the_table_of_three_ways() -> None:
 
 def dots(panel: Any) -> set[str]:
     """Labels of the markers of a panel."""
-    return {str(made.get_label()) for made in panel.get_lines()}
+    return {str(marker.get_label()) for marker in panel.get_lines()}
 
 
 def test_retrieve_or_hold_follows_its_inputs() -> None:
