@@ -114,3 +114,10 @@ def test_everyone_can_read_it(tab, lecture, audit):
             tab.wait_for_timeout(400)
             assert audit(tab) == []
             assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_report_links_what_is_written_in_its_folder(tmp_path):
+    (tmp_path / "live").mkdir()
+    assert "live/index.html" not in rs.lecture(tmp_path, chapter=7, progress=False).read_text(encoding="utf-8")
+    (tmp_path / "live" / "index.html").write_text("pages", encoding="utf-8")
+    assert 'href="live/index.html"' in rs.lecture(tmp_path, chapter=7, progress=False).read_text(encoding="utf-8")
