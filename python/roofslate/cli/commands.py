@@ -301,7 +301,7 @@ def lecture(**given: Any) -> None:
     "--out", metavar="PATH", type=click.Path(path_type=Path), help="File of the page, or folder of the lecture."
 )
 def page(**given: Any) -> None:
-    """Write a chart, a calculator or the lecture as pages that compute in any browser, without a network.
+    """Write a chart, a calculator or the lecture as pages that compute in any browser.
 
     \b
     A page is one HTML file with sliders, presets, lower bound and estimate, and derivations.

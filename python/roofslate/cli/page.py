@@ -1,4 +1,4 @@
-"""`roofslate page`: charts, calculators and the lecture as pages that compute in the browser."""
+"""`roofslate page`: charts, calculators and the lecture as pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lecture, live: every chart with sliders as a page by chapter, with a search and graded flashcards."""
+"""The lecture, live: pages by chapter, a search, and graded flashcards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LIVE = Path(__file__).with_name("data") / "live.toml"
 
 
 def live_view(chart: Chart) -> View:
-    """Make the view of a chart of the lecture: as its file says, otherwise from its evaluations.
+    """Make the view of a chart: by its entry in ``live.toml``, otherwise from its evaluations.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def live_lecture(out: str | os.PathLike[str] = "lecture-live") -> Path:
 
 
 def _views(chapter: int) -> Iterable[View]:
-    """Give the views of a chapter's charts with sliders, except for charts without a formula's number."""
+    """Yield the views of a chapter's charts with sliders."""
     for chart in charts.all():
         if chart.chapter == chapter and chart.input_names:
             try:

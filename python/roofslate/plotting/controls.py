@@ -302,7 +302,7 @@ def _range(q: Quantity, given: tuple[Any, ...]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Sliding:
-    """The start value of a number in base units, and the range of its slider, None at zero and infinity."""
+    """Start value in base units, and range of a slider, None at zero and infinity."""
 
     value: float
     track: Track | None
@@ -310,7 +310,7 @@ class Sliding:
 
 
 def sliding(q: Quantity, given: Any) -> Sliding:
-    """Read the start value of an input, or the two ends of its slider, which starts in the middle."""
+    """Read the start value of an input, or the two ends of its slider."""
     ranged = isinstance(given, tuple)
     known = _range(q, given) if ranged else (number(given, q),)
     integer = isinstance(given[0] if ranged else given, int)

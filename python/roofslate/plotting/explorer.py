@@ -363,7 +363,7 @@ class Explorer:
         return self._drawn.code
 
     def page(self) -> Page:
-        """Return the explorer as a page that computes in the browser, with the controls where they are.
+        """Return the explorer as a page, which starts at the current inputs.
 
         Returns
         -------

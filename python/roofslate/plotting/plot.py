@@ -92,7 +92,7 @@ def plot(
         If the result is no xarray object.
     """
     if interactive:
-        return result_page(result, x, others=(y, hue, ax))
+        return result_page(result, x, unused=(y, hue, ax))
     result, fits = _without_fits(result)
     surface, binding, band = _chosen(result)
     lone = [dim for dim in surface.dims if surface.sizes[dim] == 1 and dim not in (x, y, hue)]

@@ -1,4 +1,4 @@
-"""How points are spaced: by factors or steps, over how wide a range, with which edges between them."""
+"""Spacing of points: factors or steps, range, and edges."""
 
 from __future__ import annotations
 

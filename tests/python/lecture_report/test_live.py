@@ -96,14 +96,14 @@ def test_the_search(tab, lecture, words, first):
 )
 def test_flashcards_are_graded_as_in_python(tab, lecture, card, guess):
     visit(tab, lecture.as_uri())
-    place = tab.locator(f"#card-{card}")
-    place.locator("input").fill(guess)
-    place.get_by_role("button", name="Check").click()
+    item = tab.locator(f"#card-{card}")
+    item.locator("input").fill(guess)
+    item.get_by_role("button", name="Check").click()
     expected = rs.flashcards().grade({card: guess if " " in guess else float(guess)})["verdict"][card]
-    assert place.locator(".verdict").get_attribute("data-verdict") == expected
-    place.locator("input").fill("no number")
-    place.get_by_role("button", name="Check").click()
-    assert place.locator(".verdict").get_attribute("data-verdict") == "unread"
+    assert item.locator(".verdict").get_attribute("data-verdict") == expected
+    item.locator("input").fill("no number")
+    item.get_by_role("button", name="Check").click()
+    assert item.locator(".verdict").get_attribute("data-verdict") == "unread"
 
 
 def test_everyone_can_read_it(tab, lecture, audit):
@@ -114,3 +114,10 @@ def test_everyone_can_read_it(tab, lecture, audit):
             tab.wait_for_timeout(400)
             assert audit(tab) == []
             assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_report_links_what_is_written_in_its_folder(tmp_path):
+    (tmp_path / "live").mkdir()
+    assert "live/index.html" not in rs.lecture(tmp_path, chapter=7, progress=False).read_text(encoding="utf-8")
+    (tmp_path / "live" / "index.html").write_text("pages", encoding="utf-8")
+    assert 'href="live/index.html"' in rs.lecture(tmp_path, chapter=7, progress=False).read_text(encoding="utf-8")

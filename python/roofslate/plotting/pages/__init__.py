@@ -1,1 +1,1 @@
-"""Pages that compute in the browser: one file with the engine, controls, chart and derivations."""
+"""Pages that compute in the browser."""

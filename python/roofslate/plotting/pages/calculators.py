@@ -26,7 +26,7 @@ def calculator_view(name: str, **inputs: Any) -> View:
     name : str
         Such as ``"size-a-service"``.
     **inputs
-        Start values, as for `explore`. They add to those of the calculator.
+        Start values, as for `explore`. They replace values of the calculator.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The chart of a page, as Bokeh's document: lines, band, regions and cursor, filled in the browser."""
+"""The chart of a page, as a document of Bokeh, filled in the browser."""
 
 from __future__ import annotations
 

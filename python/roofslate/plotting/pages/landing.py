@@ -1,4 +1,4 @@
-"""The landing page of a folder of pages: links, search over quantities and presets, and flashcards."""
+"""The landing page of a folder: links, search, and flashcards."""
 
 from __future__ import annotations
 

@@ -192,6 +192,14 @@ class View {
     return this.axis.points;
   }
 
+  // Those points that exceed nothing and are exceeded by nothing.
+  pointsWithin(numbers) {
+    const { name } = this.axis;
+    const limits = this.page.bounds.filter(pair => pair.includes(name));
+    return this.points().filter(x => limits.every(([lesser, bound]) =>
+      lesser === name ? !(numbers.has(bound) && x > numbers.get(bound)) : !(numbers.has(lesser) && numbers.get(lesser) > x)));
+  }
+
   read(fragment) {
     const link = readFragment(fragment, this.page, this.spec);
     this.values = { ...this.start, ...link.values };
@@ -386,7 +394,9 @@ class View {
 
   // Along the axis, by variant and output.
   curves(names) {
-    const points = this.points(), axis = { name: this.axis.name, values: points, key: String(points.length) };
+    const points = this.pointsWithin(this.numbers(this.variants[0]));
+    const axis = { name: this.axis.name, values: points, key: `${points.length} ${points[0]} ${points.at(-1)}` };
+    this.within = points;
     const binding = this.variants[0].binding;
     return Object.fromEntries(this.variants.map(variant => {
       const outputs = names.filter(name => variant.outputs.includes(name));
@@ -402,9 +412,10 @@ class View {
 
   draw() {
     if (!this.axis) return;
-    const points = this.points(), names = this.spec.groups[this.group], q = this.quantity(this.axis.name);
+    const names = this.spec.groups[this.group], q = this.quantity(this.axis.name);
     let curves;
     try { curves = this.curves(names); } catch (error) { this.trouble.textContent = `The chart cannot be drawn: ${error.message}`; return; }
+    const points = this.within;
     this.drawn = { points, names, curves };
     const shared = this.variants.length > 1;
     const series = [], mark = [];
@@ -509,7 +520,7 @@ class View {
 
   nearestPoint(x) {
     let best = null;
-    for (const point of this.points()) if (best === null || Math.abs(Math.log(point / x)) < Math.abs(Math.log(best / x)) || (point <= 0 && Math.abs(point - x) < Math.abs(best - x))) best = point;
+    for (const point of this.within ?? this.points()) if (best === null || Math.abs(Math.log(point / x)) < Math.abs(Math.log(best / x)) || (point <= 0 && Math.abs(point - x) < Math.abs(best - x))) best = point;
     return best;
   }
 

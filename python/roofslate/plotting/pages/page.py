@@ -96,8 +96,8 @@ class Page:
         import jinja2
 
         script, engine = engine_files()
-        own = [(_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS]
-        scripts = [script, "{", *own, "startPage();", "}"]  # a block: names of the engine stay its own
+        parts = [(_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS]
+        scripts = [script, "{", *parts, "startPage();", "}"]  # a block: names of the engine stay its own
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_FOLDER),
             autoescape=False,
@@ -137,8 +137,8 @@ class Page:
         presets: dict[str, dict[str, dict[str, float]]] = {}
         for view in self.views:
             for keyword, numbers in preset_data(view).items():
-                for name, own in numbers.items():
-                    presets.setdefault(keyword, {}).setdefault(name, {}).update(own)
+                for name, supplied in numbers.items():
+                    presets.setdefault(keyword, {}).setdefault(name, {}).update(supplied)
         return {
             "version": __version__,
             "units": unit_data(dict.fromkeys(q["unit"] for q in quantities.values())),

@@ -21,9 +21,9 @@ _BINDING = "bottleneck"
 _ENDS = ("_lower", "_upper")
 
 
-def result_page(result: Any, x: str | None, *, others: tuple[Any, ...] = ()) -> Page:
-    """Make a page of an evaluated result, along `x`. `others` are options that a page has no use for."""
-    if any(one is not None for one in others):
+def result_page(result: Any, x: str | None, *, unused: tuple[Any, ...] = ()) -> Page:
+    """Make a page of an evaluated result, along `x`, without the unused options."""
+    if any(one is not None for one in unused):
         raise InputTypeError("y, hue and ax: an interactive plot takes x only")
     return Page([result_view(result, x)])
 

@@ -1,4 +1,4 @@
-"""Charts of the lecture as views: outputs and inputs from the evaluations behind their tables."""
+"""Charts of the lecture as views, from the evaluations behind their tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chart_view(
     ----------
     chart : Chart
     inputs : mapping, optional
-        As for `explore`. By default those of the lecture's picture.
+        As for `explore`. By default the inputs of the lecture's picture.
     starts : mapping, optional
         Start values of controls whose inputs are ranges.
 
@@ -81,8 +81,8 @@ def _single(point: Mapping[str, Any]) -> bool:
 def _along(
     evaluations: Iterable[tuple[Sequence[str], Mapping[str, Any]]], index: Sequence[str], columns: Sequence[str]
 ) -> tuple[tuple[str, Any], _Point, list[str]] | None:
-    """Return the axis of a table with its points, the other inputs, and the columns that are quantities along it."""
-    found: tuple[tuple[str, Any], _Point, list[str]] | None = None
+    """Return the axis of a table with its points, its inputs, and its quantities."""
+    longest: tuple[tuple[str, Any], _Point, list[str]] | None = None
     for outputs, inputs in evaluations:
         arrays = [name for name, x in inputs.items() if np.ndim(x) and not hasattr(x, "dims")]
         if len(arrays) != 1 or arrays[0] not in index or arrays[0] not in entries():
@@ -92,9 +92,9 @@ def _along(
         drawn = [column for column in columns if column in outputs and column not in _CONDITIONS]
         if not _single(point) or not drawn or lookup(name).choices:
             continue
-        if found is None or len(drawn) > len(found[2]):
-            found = (name, np.asarray(inputs[name], dtype=float)), point, drawn
-    return found
+        if longest is None or len(drawn) > len(longest[2]):
+            longest = (name, np.asarray(inputs[name], dtype=float)), point, drawn
+    return longest
 
 
 def _at(
@@ -125,15 +125,15 @@ def _computes(name: str, point: Mapping[str, Any]) -> bool:
 def _parted(
     point: Mapping[str, Any], names: Mapping[str, Any], outputs: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Part the inputs of a point into those with a control and the others, as far as the outputs take them."""
+    """Split the inputs of a point upstream of the outputs by whether they have a control."""
     upstream = set(outputs).union(*map(ancestors, outputs))
-    taken = {name: x for name, x in point.items() if name in PRESETS or name in upstream}
-    controls = {name: taken[name] for name in names if name in taken}
-    return controls, {name: x for name, x in taken.items() if name not in controls}
+    used = {name: x for name, x in point.items() if name in PRESETS or name in upstream}
+    controls = {name: used[name] for name in names if name in used}
+    return controls, {name: x for name, x in used.items() if name not in controls}
 
 
 def _by_unit(outputs: Sequence[str]) -> list[list[str]]:
-    """Draw quantities of one unit together, choices by themselves in the table alone."""
+    """Draw quantities of one unit together."""
     groups: dict[str, list[str]] = {}
     for name in outputs:
         q = lookup(name)

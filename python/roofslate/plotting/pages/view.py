@@ -1,4 +1,4 @@
-"""Views of a page: outputs, controls, presets, calibrations and bands, resolved to names and numbers."""
+"""Views of a page: outputs, controls, presets, and bands, as names and numbers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class View:
     fixed : dict of float
         Inputs without a control, in base units.
     presets, names, replaced : dict
-        Presets without a control, the names of each menu, and what explicit inputs replace.
+        Presets without a control, the names of each menu, and members of presets that explicit inputs replace.
     variants : list of dict
         Bound and estimate, or one of them.
     bands : dict
@@ -110,7 +110,7 @@ class View:
 
     @property
     def quantities(self) -> list[str]:
-        """All quantities that the page names: outputs, inputs, and those of derivations."""
+        """All quantities of the page: outputs, inputs, and steps of derivations."""
         outputs = [*self.outputs, *(variant["binding"] for variant in self.variants if variant["binding"])]
         inputs = [one["name"] for one in self.controls if one["kind"] != "preset"]
         return list(dict.fromkeys([*outputs, *inputs, *sorted(_upstream(outputs))]))
@@ -183,7 +183,6 @@ def view_of(
         else:
             point[input_name] = _add_input(view, input_name, given, start)
     point |= _fixed(view, fixed or {})
-    _clip_tracks(view, point)
     _choose_axis(view, axis)
     if estimate:
         _add_variants(view, point, inputs.get(_CALIBRATION))
@@ -193,14 +192,14 @@ def view_of(
     drawn = [x for x in view.outputs if not lookup(x).choices]
     view.groups = [list(group) for group in groups] if groups else [[output] for output in drawn]
     if view.axis is not None:  # those that vary along the axis first
-        along = view.axis["name"]
-        view.groups.sort(key=lambda group: along not in _upstream(group))
+        axis_name = view.axis["name"]
+        view.groups.sort(key=lambda group: axis_name not in _upstream(group))
     view.caption = "Numbers at the point of the inputs"
     return view
 
 
 def _add_preset(view: View, keyword: str, given: Any, start: Any) -> Any:
-    """Add a menu of presets, or one preset that is in no catalog; return what the first evaluation takes."""
+    """Add a menu of presets, or a preset outside the catalogs, and return its start."""
     names = [find_preset(keyword, one).name for one in given] if isinstance(given, list) else []
     preset = find_preset(keyword, start or (given[0] if isinstance(given, list) else given))
     catalog = PRESETS[keyword]
@@ -219,7 +218,7 @@ def _add_preset(view: View, keyword: str, given: Any, start: Any) -> Any:
 
 
 def _add_input(view: View, name: str, given: Any, start: Any) -> Any:
-    """Add the control of an input; return its start value in base units, or its word."""
+    """Add the control of an input, and return its start value in base units, or its word."""
     q = entries().get(name)
     if q is None:
         lookup(name)
@@ -267,7 +266,7 @@ def _points(q: Any, given: Any) -> Any:
 
 
 def _fixed(view: View, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Add inputs without a control; return them as the first evaluation takes them."""
+    """Add inputs without a control, and return their values for the first evaluation."""
     point: dict[str, Any] = {}
     for name, given in inputs.items():
         if name in PRESETS:
@@ -280,15 +279,6 @@ def _fixed(view: View, inputs: Mapping[str, Any]) -> dict[str, Any]:
             point[name] = q.choices[int(x)] if q.choices else x
             view.written[name] = repr(point[name]) if q.choices or math.isfinite(x) else f'float("{x}")'
     return point
-
-
-def _clip_tracks(view: View, point: Mapping[str, Any]) -> None:
-    """End a slider where its input would exceed another one."""
-    for control in view.controls:
-        track = control.get("track")
-        bound = lookup(control["name"]).bound if track else None
-        if track and bound is not None and bound in point and track["low"] < point[bound] < track["high"]:
-            track["high"] = float(point[bound])
 
 
 def _choose_axis(view: View, name: str | None) -> None:
@@ -391,8 +381,10 @@ def _add_bands(view: View, preset: Preset, outputs: Sequence[str], point: Mappin
         kinds, factors = [], {}
         for keyword in (keyword for keyword in fit.kinds if keyword in point):
             names = view.names.get(keyword) or [view.presets[keyword]]
-            kept = view.known.get(keyword, {})
-            known = [one for one in names if measured_as(kept.get(one) or PRESETS[keyword][one]) in fit.kinds[keyword]]
+            presets = view.known.get(keyword, {})
+            known = [
+                one for one in names if measured_as(presets.get(one) or PRESETS[keyword][one]) in fit.kinds[keyword]
+            ]
             kinds.append({"keyword": keyword, "measured": known})
         for flags in itertools.product((True, False), repeat=len(kinds)):
             measured = {
@@ -405,7 +397,7 @@ def _add_bands(view: View, preset: Preset, outputs: Sequence[str], point: Mappin
 
 
 def _fill_menus(view: View, point: Mapping[str, Any]) -> None:
-    """Keep the presets with which every output can be computed, and what explicit inputs replace in each."""
+    """Keep presets that give every output a value. Explicit inputs replace their members."""
     explicit = frozenset(name for name in point if name not in PRESETS)
     for control in view.controls:
         if control["kind"] != "preset":
@@ -435,11 +427,11 @@ def _works(view: View, point: Mapping[str, Any]) -> bool:
 
 
 def preset_data(view: View) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the numbers of the presets of a view that its outputs may take, by keyword and name."""
-    taken = {*view.quantities}
+    """Return the numbers of a view's presets upstream of its outputs, by keyword and name."""
+    upstream = {*view.quantities}
     return {
         keyword: {
-            name: {quantity: x for quantity, x in preset_numbers(preset).items() if quantity in taken}
+            name: {quantity: x for quantity, x in preset_numbers(preset).items() if quantity in upstream}
             for name, preset in presets.items()
         }
         for keyword, presets in view.known.items()

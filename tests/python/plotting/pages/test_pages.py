@@ -52,7 +52,7 @@ def service(folder):
 
 @pytest.fixture
 def tab(browser):
-    """A tab that keeps what it complains of and what it asks of the network."""
+    """A tab that records complaints and requests."""
     opened = browser.new_page()
     opened.trouble = []
     opened.on("console", lambda m: opened.trouble.append(m.text) if m.type in ("error", "warning") else None)
@@ -101,7 +101,7 @@ def expected(name, given, calibration=None):
 
 
 def check_numbers(tab, outputs=OUTPUTS, variants=(("bound", "floor"), ("estimate", "serving"))):
-    """Bits and texts of all numbers of the page against Python's, at the inputs that the page shows."""
+    """Compare bits and texts of all numbers with Python, at the inputs of the page."""
     given = scenario(tab)
     for name in outputs:
         for variant, calibration in variants:
@@ -187,9 +187,9 @@ def test_the_derivation_ends_in_the_inputs(tab, service):
     tab.get_by_text("more steps, down to the inputs").click()
     names = steps.evaluate_all("items => items.map(item => item.dataset.quantity)")
     given = scenario(tab)
-    told = dict(zip(names, steps.evaluate_all("items => items.map(item => item.dataset.value)"), strict=True))
+    values = dict(zip(names, steps.evaluate_all("items => items.map(item => item.dataset.value)"), strict=True))
     for name in ("concurrency", "input_tokens", "chips"):
-        assert float(told[name]) == given[name]
+        assert float(values[name]) == given[name]
     assert "formula" in steps.first.inner_html()
 
 
@@ -280,9 +280,9 @@ def test_every_screen_and_scheme(tab, service, audit):
 @needs_engine
 def test_the_keyboard_reaches_every_control(tab, service):
     visit(tab, service)
-    wanted = tab.evaluate("document.querySelectorAll('input, select, button, summary, textarea').length")
+    controls = tab.evaluate("document.querySelectorAll('input, select, button, summary, textarea').length")
     reached = set()
-    for _ in range(3 * wanted):
+    for _ in range(3 * controls):
         tab.keyboard.press("Tab")
         reached.add(tab.evaluate("[...document.querySelectorAll('*')].indexOf(document.activeElement)"))
     visible = tab.evaluate(
@@ -393,7 +393,7 @@ def test_an_unknown_calculator():
 
 
 def test_units_are_read_and_written_as_in_python(browser):
-    """Texts of all units of the registry in both ways, and texts that only one of them could refuse."""
+    """All units of the registry, read and written."""
     random = np.random.default_rng(5)
     names = list(dict.fromkeys(q.unit for q in entries().values()))
     numbers = [
