@@ -243,18 +243,15 @@ def test_what_is_begun_is_completed(code):
 
 
 @pytest.fixture(params=["import roofslate", "%load_ext roofslate"])
-def shell(request):
+def shell(request, monkeypatch):
     """Completions of a shell in which the package was imported, or loaded too."""
     completer = pytest.importorskip("IPython.core.completer")
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell()
-    get_ipython = sys.modules["IPython"].get_ipython
-    sys.modules["IPython"].get_ipython = lambda: shell
-    try:
-        rs._complete_in_ipython()
-    finally:
-        sys.modules["IPython"].get_ipython = get_ipython
+    with monkeypatch.context() as context:
+        context.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+        vars(rs)["_complete_in_ipython"]()
     if request.param.startswith("%"):
         shell.run_line_magic("load_ext", "roofslate")
     shell.user_ns["rs"] = rs
