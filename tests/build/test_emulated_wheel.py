@@ -1,4 +1,4 @@
-"""The wheel for 64-bit ARM, installed by pip's rules for that processor and emulated, as the oldest ARMv8 runs it."""
+"""The wheel for 64-bit ARM, installed by pip's rules and emulated as the oldest ARMv8."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_extension_is_for_that_processor_and_old_systems(wheel: Path, tmp_pa
     assert re.search(r"Machine:\s+AArch64", header)
     symbols = newest_symbols(extension)
     assert symbols.pop("GLIBC") <= GLIBC
-    assert symbols == {}, "libraries that not every system has"
+    assert symbols == {}, "libraries missing on some systems"
 
 
 def test_it_gives_the_bits_of_this_machine(emulated: Path) -> None:

@@ -1,4 +1,4 @@
-"""The checklist of a release: a good tree passes each step, and each fault is named with the next action."""
+"""The checklist of a release: each fault is named with the next action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes for machines that are not here: their versions, requirements and commands agree with the package's."""
+"""Recipes for other systems agree with the package's versions, requirements and commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSIONS = {f"{major}.{minor}" for major in (3,) for minor in range(10, 14)}
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:
-    """Requirements by name; marks for old Pythons and comments go."""
+    """Return requirements by name, without marks for old Pythons and comments."""
     pairs = (re.fullmatch(r"([A-Za-z0-9-]+)\s*(\S*?)\s*(?:[;#].*)?", line) for line in requirements)
     return {pair[1]: pair[2] for pair in pairs if pair}
 

@@ -1,4 +1,4 @@
-"""Two builds of one commit have equal bytes, in whatever folder; the archive builds without a network."""
+"""Equal bytes of two builds of a commit, and builds without a network."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def archive_of(tree: Path, folder: Path, umask: int = 0o022) -> Path:
 
 
 def differing(one: Path, other: Path) -> list[str]:
-    """Files of two wheels whose content or place in the wheel differs; the rest of the bytes counts as one."""
+    """List the files that differ between two wheels, and other bytes as one entry."""
     if one.read_bytes() == other.read_bytes():
         return []
     with zipfile.ZipFile(one) as first, zipfile.ZipFile(other) as second:
@@ -68,7 +68,7 @@ def test_two_archives_have_equal_bytes(tmp_path: Path) -> None:
 
 
 def test_what_was_built_for_pages_is_carried(tmp_path: Path) -> None:
-    """The core for browsers is no source: git ignores it, yet archive and wheel have it where it was built."""
+    """Git ignores the core for browsers, but archive and wheel include it once it is built."""
     (tmp_path / "first").mkdir()
     tree = unpack(archive_of(ROOT, tmp_path / "first"), tmp_path / "unpacked")
     with (tree / ".gitignore").open("a", encoding="utf-8") as ignored:
@@ -85,7 +85,7 @@ def test_what_was_built_for_pages_is_carried(tmp_path: Path) -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
 def test_two_builds_of_a_wheel_have_equal_bytes(architecture: str, tmp_path: Path) -> None:
-    """One was built in this tree, the other is built from its archive elsewhere, without a compiler's cache."""
+    """Compare this tree's wheel with one built from its archive elsewhere, without ccache."""
     wheels = sorted((ROOT / "dist").glob(f"roofslate-*_{architecture}.whl"))
     archives = sorted((ROOT / "dist").glob("roofslate-*.tar.gz"))
     if not wheels or not archives:
@@ -115,7 +115,7 @@ def test_a_difference_is_found(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.whole
 def test_the_archive_builds_without_a_network(tmp_path: Path) -> None:
-    """With the headers installed, in a network of its own that has no way out, as far as the system lets it."""
+    """Use the installed headers, without a network if the system can separate one."""
     headers = [name for name in ("xtensor", "xsimd") if not Path("/usr/include", name).is_dir()]
     if headers:
         pytest.skip(f"the headers of {', '.join(headers)} are not installed")

@@ -1,4 +1,4 @@
-"""The engine of web pages has the bits of the native core, is small, and refuses bad input."""
+"""The engine of web pages: bits of the native core, size, and refusal of bad input."""
 
 from __future__ import annotations
 

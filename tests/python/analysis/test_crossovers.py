@@ -52,7 +52,7 @@ def test_the_crossings_that_matter_are_there():
         "balance batch",
         "balance batch at the context",
         "balance context",
-        "cache overtakes weights",
+        "KV-cache reads overtake weight reads",
         "full memory, batch",
         "latency limit",
         "pipeline depth",
@@ -142,7 +142,7 @@ def test_never_is_told_of_the_closed_form_where_the_solver_lacks_an_input():
 
 
 def test_always_is_told():
-    result = table(**CELL, kv_bytes_per_token=0)  # caches without size fill no memory
+    result = table(**CELL, kv_bytes_per_token=0)  # a KV cache of size 0 fills no memory
     for name in ("full memory, batch", "full memory, context"):
         assert (result.loc[name, "closed_form"], result.loc[name, "note"]) == (math.inf, "always")
 
@@ -172,7 +172,7 @@ def test_missing_inputs_are_named_row_by_row():
     assert result.loc["DDR or NVMe", "note"] == ""
     assert "'tier_purchase_price'" in result.loc["HBM or DDR", "note"]
     result = table(total_parameters=8e11, active_parameters=1e11, bytes_per_weight=1, kv_bytes_per_token=1e4)
-    assert "'batch_size'" in result.loc["cache overtakes weights", "note"]
+    assert "'batch_size'" in result.loc["KV-cache reads overtake weight reads", "note"]
 
 
 def test_own_tiers_take_the_place_of_presets():

@@ -180,7 +180,7 @@ def check_latex(explanation: Explanation) -> None:
 
 
 class Balance(HTMLParser):
-    """Read tags as a browser does, and count the headers of tables."""
+    """Read tags like a browser, and count the headers of tables."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -248,7 +248,7 @@ def test_impossible_goals():
 
 
 def test_all_hold_but_none_holds_together():
-    """Each goal is feasible, both together are not: the larger of two near-equal misses counts."""
+    """Of two goals that exclude each other, the larger of two near-equal misses counts."""
     both = ["time_per_output_token <= 1 ms", "cost_per_output_token <= 0.1 USD/Mtoken"]
     requested = {
         "calibration": "floor",

@@ -257,7 +257,7 @@ def test_a_scope_ends():
 
 
 def test_a_scope_leaves_no_registry_behind(decode):
-    """Caches of a registry end with it, or long sessions would fill the memory."""
+    """Cached results of a registry end with it, or long sessions would fill the memory."""
 
     def registries():
         gc.collect()

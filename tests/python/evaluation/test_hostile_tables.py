@@ -36,7 +36,7 @@ CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
     "UTF-16 without a mark": ("batch_size\n1\n".encode("utf-16-le"), "unknown input 'b\\x00a"),
     "UTF-32": ("batch_size\n1\n".encode("utf-32"), "line 1: the names of columns are not UTF-8"),
     "Latin-1 in the header": ("größe,batch_size\n1,1\n".encode("latin-1"), "line 1: the names of columns are not"),
-    "Latin-1 in a cell": ("batch_size,note\n1,a\n2,é\n".encode("latin-1"), "line 3: a field is not UTF-8"),
+    "Latin-1 in a field": ("batch_size,note\n1,a\n2,é\n".encode("latin-1"), "line 3: a field is not UTF-8"),
     "half a character": (b"batch_size\n\xed\xa0\x80\n", "line 2: a field is not UTF-8"),
     "NUL in a cell": (b"batch_size\n1\x002\n", "line 2: batch_size: cannot read '1\\x002'"),
     "NUL in a name": (b"batch\x00_size\n1\n", "unknown input 'batch\\x00_size'"),

@@ -60,8 +60,8 @@ def test_every_chart_computes_what_python_does(tab, lecture):
         assert tab.locator("#trouble").inner_text() == "", chart.name
         assert tab.locator(".results > .trouble").inner_text() == "", chart.name
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390, chart.name
-        cells = tab.locator(".numbers td[data-quantity]")
-        said = cells.evaluate_all("cells => cells.map(c => [c.dataset.quantity, c.dataset.variant, c.dataset.value])")
+        numbers = tab.locator(".numbers td[data-quantity]")
+        said = numbers.evaluate_all("all => all.map(c => [c.dataset.quantity, c.dataset.variant, c.dataset.value])")
         inputs = {**tab.evaluate("roofslate.view.values"), **view.presets, **fixed_of(view)}
         for name, variant, text in said:
             calibration = {"bound": "floor", "estimate": "serving"}.get(variant)

@@ -1,4 +1,4 @@
-"""Wheels in `dist`, and the core of the tests that each must pass in an environment of its own."""
+"""Wheels in `dist`, and the core of the tests for each in a separate environment."""
 
 import shutil
 import subprocess

@@ -225,7 +225,7 @@ def test_two_racks_half_of_the_arrows_cross_the_boundary() -> None:
         assert len(result) == 4
         assert all(first.x0 < start[0] < first.x1 for start, _ in result)
         assert all(box.x0 < end[0] < box.x1 for _, end in result)
-        assert len({round(end[0], 6) for _, end in result}) == 4  # each to a chip of its own
+        assert len({round(end[0], 6) for _, end in result}) == 4  # each to another chip
     assert "900 GB/s a chip" in words(drawing)
     assert "4 of 8\ncopies leave,\n8 \N{MULTIPLICATION SIGN} slower" in words(drawing)
     assert "4 \N{MULTIPLICATION SIGN}" in words(ax.child_axes[1])
