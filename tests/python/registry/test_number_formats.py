@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import roofslate as rs
 from roofslate import presets
 from roofslate._base.toml import read_data
-from support import ROOT
+from support import REFERENCE
 
 FORMATS = rs.number_formats()
 LEFT_OUT = read_data(Path(presets.__file__).parent / "data" / "left_out.toml")["number_formats"]
@@ -132,7 +133,7 @@ def test_a_format_of_the_caller_replaces_the_mixture_of_a_model() -> None:
     assert wide.sel(model="gpt-oss-120b").to_numpy().tolist() == [2 * count, count]
 
 
-PUBLISHED = read_data(ROOT / "tests" / "reference" / "number_formats_2026.toml")["format"]
+PUBLISHED = json.loads((REFERENCE / "number_formats_2026.json").read_text(encoding="utf-8"))["format"]
 WORDS = {
     "fp8 block 128x128, fp32 scale": "fp8-block",
     "fp8 block 128x128, e8m0 scale": "fp8-block-e8m0",
