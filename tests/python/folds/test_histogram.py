@@ -45,6 +45,7 @@ def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
 # ---------------------------------------------------------------------------------------------------------- histogram
 
 
+@pytest.mark.filterwarnings("ignore:.*make a grid:roofslate.errors.RoofslateWarning")  # as drawn
 @pytest.mark.heavy
 @settings(max_examples=60)
 @given(data=st.data(), inputs=questions(), bins=st.sampled_from([1, 2, 7, 50, 400]), log=st.booleans())

@@ -23,6 +23,7 @@ def quantiles(values, q):
     return np.where(low == high, low, linear)
 
 
+@pytest.mark.filterwarnings("ignore:.*make a grid:roofslate.errors.RoofslateWarning")  # as drawn
 @pytest.mark.heavy
 @settings(max_examples=60)
 @given(data=st.data(), inputs=questions())
