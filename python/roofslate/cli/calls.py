@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
 from roofslate.cli.formats import format_of
 from roofslate.cli.keywords import KEYWORDS, POSITIONAL

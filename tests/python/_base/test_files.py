@@ -225,7 +225,7 @@ def test_a_mark_at_the_beginning_is_no_text(tmp_path):
     [
         (("unit = ", "unit = 3 #"), "unit = 3", "unit: expected a text"),
         (("[settings]", "[settings]\noverlap = 'bord'"), "overlap", "settings.overlap: "),
-        (("between = ", "between = -1 #"), "between = -1", "between: expected a number from 0 on"),
+        (("between = ", "between = -1 #"), "between = -1", "between: expected a number of at least 0"),
         (("data = ", "data = 3 #"), "data = 3", "data: expected a text"),
     ],
 )

@@ -272,7 +272,7 @@ def test_hostile_conditions_are_refused_at_once(condition, tmp_path, monkeypatch
         (errors.AxisError, "'root'", "batch_size", "pass_time == 1 s",
          {**CELL, "at": "all", "chips": xr.DataArray([1.0, 2.0], dims="root")}),
         (errors.UnitError, r"units\['batch_size'\]", "batch_size", "pass_time == 1 s", {**CELL, "units": "ms"}),
-        (errors.InputTypeError, "units", "batch_size", "pass_time == 1 s", {**CELL, "units": {"batch_size": "seq"}}),
+        (errors.InputTypeError, "units", "batch_size", "pass_time == 1 s", {**CELL, "units": 5}),
         (errors.InputTypeError, "at must be", "batch_size", "pass_time == 1 s", {**CELL, "at": "best"}),
         (errors.InputTypeError, "threads", "batch_size", "pass_time == 1 s", {**CELL, "threads": 0}),
     ],

@@ -257,7 +257,7 @@ def test_shares_are_shown():
         (16.0, {}, InputTypeError, "whole number"),
         (16, {"hbm_bandwidth": stats.norm}, InputTypeError, "not frozen"),
         (16, {"hbm_bandwidth": 1e12}, MissingInput, "frozen distribution"),
-        (16, {"hbm_bandwidth": (1e12, 2e12)}, MissingInput, "frozen distribution"),
+        (16, {"hbm_bandwidth": (2e12, 1e12)}, ValueRangeError, "the lower end first"),
         (16, {"hbm_bandwidth": stats.norm(0, 1)}, ValueRangeError, "hbm_bandwidth"),
         (16, {"hbm_capacity": [1e11, 2e11]}, AxisError, "hbm_capacity is an axis"),
         (16, {"hbm_capacity": None}, InputTypeError, "hbm_capacity"),

@@ -62,8 +62,8 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
     }
     once = table["retrieve_cost"] + table["hold_cost"]
     table.attrs["cheapest"] = str(once.idxmin()) if len(once) > 1 else ""
-    table.attrs["marks"]["least_cost"] = float(once.min())
-    table.attrs["units"]["least_cost"] = "USD/token"
+    table.attrs["marks"]["cheapest_tier_cost"] = float(once.min())
+    table.attrs["units"]["cheapest_tier_cost"] = "USD/token"
     if "HBM" in rows:
         table.attrs["marks"]["hbm_hold_cost"] = rows["HBM"][1]
         table.attrs["units"]["hbm_hold_cost"] = "USD/token"
@@ -145,7 +145,7 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
         panel.set_xlabel("KV cache of a trillion tokens")
     if table.attrs["cheapest"]:
         said = f"held {style.moment(marks['hold_time'])} and read once, {table.attrs['cheapest']} costs least: "
-        style.callout(ax, said + _dollars(marks["least_cost"] / factor), None, (0.15, 0.02))
+        style.callout(ax, said + _dollars(marks["cheapest_tier_cost"] / factor), None, (0.15, 0.02))
 
 
 def _dollars(x: float) -> str:

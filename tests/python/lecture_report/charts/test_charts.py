@@ -334,7 +334,7 @@ def test_cost_vs_batch_marks_one_sequence_and_the_fast_mode() -> None:
     assert alone == 1
     assert cost / floor == pytest.approx(2400, rel=5e-3)
     assert "2,400 × the floor" in words(ax)
-    assert "slow mode" in words(ax)
+    assert "floor $0.0231/Mtok" in words(ax)
     at, price = point(ax, "fast")
     assert at < point(ax, "crossing")[0] / 6
     assert price / floor == pytest.approx(6, rel=1e-6)
