@@ -62,7 +62,7 @@ namespace roofslate::quantities
     struct leftover_experts
     {
         static constexpr Spec spec =
-            Spec("(X + R_X) \\;\\mathrm{mod}\\; G_e", "1", "routed experts left after an equal number per chip", "R2.2");
+            Spec("(X + R_X) \\;\\mathrm{mod}\\; G_e", "1", "routed experts left after an equal number a chip", "R2.2");
         template <class T> static constexpr T formula(
             in<experts, T> X,
             in<redundant_experts, T> R,

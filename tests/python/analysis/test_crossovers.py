@@ -71,9 +71,9 @@ def test_the_crossings_that_matter_are_there():
 def test_closed_forms_and_solver_agree():
     result = table(**CELL)
     assert result.loc["kink of the cost", "note"] == "never"
-    rest = result.drop(index=["kink of the cost", "pipeline hop"])
-    assert (rest["note"] == "").all()
-    assert rest["solved"].to_numpy() == pytest.approx(rest["closed_form"].to_numpy(), rel=1e-12)
+    remaining = result.drop(index=["kink of the cost", "pipeline hop"])
+    assert (remaining["note"] == "").all()
+    assert remaining["solved"].to_numpy() == pytest.approx(remaining["closed_form"].to_numpy(), rel=1e-12)
     assert result.loc["pipeline hop", "note"] == ""
     assert math.isnan(result.loc["pipeline hop", "closed_form"])
     assert result.loc["pipeline hop", "solved"] > 1
