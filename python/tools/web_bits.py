@@ -203,7 +203,13 @@ def _derivatives(scenario: Scenario, content: dict[str, Any]) -> Any:
     choose, output = scenario.choose, scenario.output
     if lookup(output).choices:
         scenario.output = output = "pass_time"
-    given = [name for name in scenario.numbers if name in scenario.inputs or lookup(name).default is not None]
+    bounds = {lookup(name).bound for name in scenario.inputs}  # a default may break them, which Python refuses
+    given = [
+        name
+        for name in scenario.numbers
+        if name in scenario.inputs
+        or (lookup(name).default is not None and not lookup(name).bound and name not in bounds)
+    ]
     inputs = choose.sample(given, min(len(given), 3)) or ["batch_size"]
     content |= {"output": output, "by": inputs}
     for name in inputs:
