@@ -61,7 +61,10 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     if log:
         edges = np.geomspace(*((low, high) if low < high else (low / 2, high * 2)), bins + 1)
     else:
-        edges = np.histogram_bin_edges(finite, bins)
+        try:
+            edges = np.histogram_bin_edges(finite, bins)
+        except ValueError:  # all values equal up to rounding
+            return
     given_range = data.draw(st.booleans(), label="range")
     if given_range:
         ends = (float(np.quantile(finite, 0.2)), float(np.quantile(finite, 0.7, method="higher")))
