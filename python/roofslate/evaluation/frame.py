@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import shown
+from roofslate._base.threads import reading_by
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
 from roofslate.grid.columns import Columns, Names
@@ -136,7 +137,8 @@ def results_of_rows(
         inputs.exempt |= PRESETS.keys()
     wanted = wanted_names(outputs)
     converted = conversions(wanted, units)
-    columns = source.columns(_names(ignore), inputs)
+    with reading_by(threads):
+        columns = source.columns(_names(ignore), inputs)
     rows = source.rows
     scenarios = Scenarios(columns, wanted, inputs, call)
     wide, calibrations, given = None, [], set[str]()
