@@ -5,17 +5,24 @@ run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 # Given out function by function, so that no core idles; the tests of a file that share what takes long stay together.
 pytest = python -m pytest -n auto --dist loadscope
 
-.PHONY: help lecture test quick test-long check-mutants check-deep coverage bench wheel lint format docs clean
+.PHONY: help lecture notebook test quick test-long check-mutants check-deep coverage bench wasm wasm-test wheel wheels release-check lint format docs clean
 help:                                ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 lecture:                             ## Computes the lecture and writes its report
 	@.ci/setup charts analysis io $(EXTRAS)
+	@echo "roofslate: computing the lecture (a minute or two)"
 	$(run) roofslate lecture --out build/lecture
 
-test:                                ## Runs all tests, C++ and Python
+notebook:                            ## Opens the notebooks in JupyterLab
+	@.ci/setup charts analysis io jupyter $(EXTRAS)
+	$(run) jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/0_start_here.ipynb
+
+test:                                ## Runs all tests, C++ and Python (half an hour on two cores)
 	@.ci/setup all test $(EXTRAS)
+	@echo "roofslate: tests 1 of 2, C++ (half a minute)"
 	$(run) ctest --parallel 2 --test-dir build/editable --output-on-failure --output-junit ctest.xml
+	@echo "roofslate: tests 2 of 2, Python (half an hour on two cores; make quick takes a minute)"
 	$(run) $(pytest) -m "not long" --junitxml=build/pytest.xml
 
 quick:                               ## Runs the tests of every package that take less than a second (a minute)
@@ -42,8 +49,21 @@ bench:                               ## Measures against the machine's limits an
 	@.ci/setup all bench $(EXTRAS)
 	$(run) PYTHONPATH=python python -m benchmarks
 
+wasm:                                ## Builds the engine of web pages, python/roofslate/web/engine.wasm (needs emscripten and node-acorn)
+	@.ci/web
+
+wasm-test:                           ## Runs the tests of the core compiled to WebAssembly, in Node
+	@.ci/web tests
+
 wheel:                               ## Builds dist/*.tar.gz of the sources, and from it dist/*.whl for any x86-64 Linux with glibc 2.17 or newer
 	@.ci/wheel $(PYTHON)
+
+wheels:                              ## Builds the wheels of a release: each Python of this machine, x86-64 and aarch64
+	@.ci/wheel --arch x86_64 --arch aarch64 $$(.ci/pythons all)
+
+release-check:                       ## Walks through the checklist of a release, and says what is to do
+	@.ci/setup all test dev $(EXTRAS)
+	$(run) python python/tools/release_check.py $(STEPS)
 
 lint:                                ## Checks format, style and types
 	@.ci/setup all test dev $(EXTRAS)
@@ -63,7 +83,7 @@ format:                              ## Formats Python and C++
 docs:                                ## Builds the documentation
 	@.ci/setup all test dev $(EXTRAS)
 	$(run) sphinx-build -W -q docs build/docs
-	@echo "build/docs/index.html"
+	@echo "Documentation written to build/docs/index.html; open it in a browser"
 
 clean:                               ## Removes what was built; the environment .venv stays
 	@rm -rf build dist

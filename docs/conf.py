@@ -27,7 +27,7 @@ nitpicky = True
 # Words of docstrings that are types of other packages, or no types at all; those of this package are checked.
 nitpick_ignore_regex = [("py:.*", r"(?!roofslate\b).*")]
 
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the docstrings name them
@@ -70,6 +70,41 @@ def add_charts(_app: Any, docname: str, source: list[str]) -> None:
             f"   :include-source: false\n   :filename-prefix: {chart.name}\n   :alt: {chart.brief}\n\n"
             f"   import roofslate as rs\n   rs.charts.{chart.name}()\n```\n\n{chart.paragraph}\n".replace("$", r"\$")
         )
+
+
+# Charts of the landing page, in the order of its readers.
+GALLERY = (
+    "latency_vs_batch",
+    "cost_vs_batch",
+    "roofline",
+    "coverage_vs_batch",
+    "memory_vs_stages",
+    "latency_vs_rate",
+    "replicas_vs_promise",
+    "rent_own_or_call",
+    "hardware_generations",
+    "training_bubble",
+    "overtraining",
+    "tier_cost",
+)
+
+
+def add_gallery(_app: Any, docname: str, source: list[str]) -> None:
+    """Append pictures of charts to the landing page, each a link to its text."""
+    if docname != "index":
+        return
+    from roofslate import charts
+
+    pictures = []
+    for name in GALLERY:
+        chart = charts.find(name)
+        pictures.append(
+            f"```{{eval-rst}}\n.. plot::\n   :include-source: false\n   :filename-prefix: gallery_{name}\n"
+            f"   :alt: {chart.brief}\n\n   import roofslate as rs\n   rs.charts.{name}()\n```\n\n"
+            f"[`rs.charts.{name}()`](reference/charts.md#{name})\n"
+        )
+    items = "\n".join(f"::::{{container}} picture\n{picture}::::\n" for picture in pictures)
+    source[0] += f"\n:::::{{container}} gallery\n{items}:::::\n".replace("$", r"\$")
 
 
 def add_inconsistencies(_app: Any, docname: str, source: list[str]) -> None:
@@ -119,5 +154,6 @@ def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("builder-inited", write_quantities)
     app.connect("source-read", add_charts)
+    app.connect("source-read", add_gallery)
     app.connect("source-read", add_inconsistencies)
     app.connect("source-read", add_examples)

@@ -1,4 +1,4 @@
-"""What the tests share: instruction sets, interpreters, comparison by bits, catalogs, scenarios, a browser."""
+"""Shared fixtures: instruction sets, interpreters, bits, catalogs, scenarios, a browser."""
 
 import contextlib
 import gc
@@ -39,7 +39,11 @@ LONGEST = ("long", "slow", "measured", "dask", "rival", "heavy")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--one-of-each", action="store_true", help="of tests with parameters, only the first of each")
+    parser.addoption(
+        "--one-of-each",
+        action="store_true",
+        help="of tests with parameters, only the first of each; none that builds it all",
+    )
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -56,7 +60,9 @@ def pytest_collection():
 @pytest.hookimpl(trylast=True)  # of what -m and -k leave
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--one-of-each"):
-        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        first = {
+            item.nodeid.partition("[")[0]: item for item in reversed(items) if not item.get_closest_marker("whole")
+        }
         config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
         items[:] = [item for item in items if item in first.values()]
     if hasattr(config, "workerinput"):  # what takes long is begun first
@@ -112,7 +118,7 @@ def instruction_set(request):
 
 @pytest.fixture(scope="session")
 def bits():
-    """Doubles as the integers that they are stored as; all NaN alike."""
+    """Return doubles as the integers of their bits, with all NaN equal."""
 
     def of(values):
         array = np.array(values, dtype=np.float64)
@@ -124,11 +130,11 @@ def bits():
 
 @pytest.fixture(scope="session")
 def run_python():
-    """Run code in a fresh interpreter with the package that is tested; returns what it prints."""
-    place = str(Path(roofslate.__file__).parents[1])
+    """Run code in a fresh interpreter with the tested package and return its output."""
+    path = str(Path(roofslate.__file__).parents[1])
 
     def run(code, *, timeout=120, check=True, **environment):
-        paths = [place, *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths = [path, *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", code],
             capture_output=True,
@@ -151,7 +157,7 @@ def decode():
 
 @pytest.fixture(scope="session")
 def whole_scenario():
-    """A value in range for every input of the registry, so that every quantity can be computed."""
+    """Return a valid value for every input of the registry, enough for every quantity."""
     chosen = {}
     for k, (name, q) in enumerate(entries().items()):
         if q.computed or q.fallback:
@@ -172,7 +178,7 @@ def whole_scenario():
 
 
 def without(reason):
-    """Skip where a person has no browser; in continuous integration there is one."""
+    """Skip on machines without a browser. Continuous integration has one."""
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
@@ -202,8 +208,8 @@ def audit():
 def answering(runtime):
     """Address of the server that wrote where it listens, once it answers."""
     with contextlib.suppress(OSError, ValueError, StopIteration):
-        place = next(runtime.glob("jpserver-*.json"))
-        address = json.loads(place.read_text(encoding="utf-8"))["url"]
+        path = next(runtime.glob("jpserver-*.json"))
+        address = json.loads(path.read_text(encoding="utf-8"))["url"]
         with urllib.request.urlopen(f"{address}api/status", timeout=10):
             return address
     return None
@@ -233,7 +239,7 @@ def laboratory(tmp_path_factory):
         "MPLCONFIGDIR": pytest.importorskip("matplotlib").get_configdir(),  # which has the list of fonts
         "PYTHONPATH": os.pathsep.join([str(Path(roofslate.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
     }
-    environment = {**os.environ, **{name: str(place) for name, place in places.items()}}
+    environment = {**os.environ, **{name: str(path) for name, path in places.items()}}
     environment.pop("MPLBACKEND", None)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
     command += ["--IdentityProvider.token=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={home}"]

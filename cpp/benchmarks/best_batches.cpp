@@ -1,6 +1,6 @@
-// The search for the best batch as one writes it by hand for this question alone: slow factors hoisted, batches
-// outside, contexts in the vector. Compiled by the benchmark for the machine that it runs on (-O3 -march=native), apart
-// from the engine: the yardstick of folds that look at every point.
+// Hand-written search for the best batch of this question only: slow factors hoisted, batches outside, contexts in
+// the vector. Compiled by the benchmark for its machine (-O3 -march=native), separately from the engine: the
+// reference for folds that visit every point.
 #include <cmath>
 #include <cstdint>
 #include <thread>

@@ -35,8 +35,8 @@ namespace roofslate
 #endif
         }
 
-        // Keeps the calling thread on a processor of its own: new threads often start on that of their parent,
-        // and a fill is over before the system moves them.
+        // Pins the calling thread to a processor: new threads often start on their parent's, and a fill ends before
+        // the system moves them.
         class Pinned
         {
         public:

@@ -4,7 +4,7 @@
 
 namespace roofslate
 {
-    // Seconds in which `threads` threads fill an array, each its own part; `stream`: with stores that go around the
+    // Seconds in which `threads` threads fill an array, each its part. `stream`: with stores that bypass the CPU
     // cache.
     double fill_seconds(double* data, std::size_t n, int threads, bool stream);
 }

@@ -1,4 +1,4 @@
-"""Roofslate: how frontier LLMs are trained and served, and what that costs, from first principles.
+"""Roofslate: time, memory and cost of training and serving frontier LLMs, from first principles.
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
@@ -6,6 +6,7 @@
 `storage`, `speculators`, `workloads`, `engines`, `sites` are catalogs of sourced numbers.
 """
 
+import sys as _sys
 from importlib import import_module as _import_module
 
 from roofslate._base.version import __version__ as __version__
@@ -19,7 +20,7 @@ _HOMES = {
     "analysis.sample": ("sample",),
     "analysis.sobol": ("VarianceShares", "sobol"),
     "analysis.solve": ("solve",),
-    "analysis.summary": ("Summary", "summary"),
+    "analysis.summary": ("Summaries", "Summary", "summary"),
     "analysis.workbook": ("to_excel",),
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
@@ -76,7 +77,8 @@ _HOMES = {
     "price_lists.infer": ("infer",),
     "price_lists.result": ("Inference",),
     "registry.scopes": ("definitions",),
-    "registry.registry": ("Quantity", "quantities", "quantity"),
+    "registry.quantity_table": ("quantities",),
+    "registry.registry": ("Quantity", "quantity"),
     "simulation.outcome": ("Simulation",),
     "simulation.service": ("simulate",),
     "simulation.steps": ("PrefillPool", "Sessions", "StepTimes"),
@@ -112,3 +114,15 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+def _complete_in_ipython() -> None:
+    """Complete names in an IPython that imports the package, Jupyter included."""
+    ipython = _sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    if shell is not None:
+        add_matcher = _import_module("roofslate._base.ipython").add_matcher
+        add_matcher(shell, lambda *given: _import_module("roofslate.cli.completion").ipython_matches(*given))
+
+
+_complete_in_ipython()

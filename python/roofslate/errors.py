@@ -76,7 +76,7 @@ class ConditionError(RoofslateError, ValueError):
 
 
 class DefinitionError(RoofslateError, ValueError):
-    """A quantity that cannot be defined so: a name that is taken, a formula that cannot be recorded."""
+    """A quantity that cannot be defined: its name is in use or its formula cannot be recorded."""
 
 
 class RoofslateWarning(UserWarning):
@@ -88,7 +88,7 @@ class UnusedInput(RoofslateWarning):
 
 
 class DoesNotFit(RoofslateWarning):
-    """Points of a call at which weights and caches, or the states of a training, find no room in memory."""
+    """Points at which weights and KV cache, or the training state, exceed HBM capacity."""
 
 
 class PartlyRead(RoofslateWarning):

@@ -178,6 +178,10 @@ _RESULTS: Mapping[str, list[tuple[dict[str, str], str]]] = {
     "frame": [({"table": "T"}, "T")],
     "sweep": [({"target": "str | os.PathLike[str]"}, "int"), ({"source": "T", "target": "None = None"}, "T")],
     "sample": [({"outputs": "AnyName"}, "xr.DataArray"), ({"outputs": "AnyNames"}, "xr.Dataset")],
+    "summary": [
+        ({"scenario": "Inputs | Mapping[str, Any] | None = None"}, "Summary"),
+        ({"scenario": "Sequence[Inputs | Mapping[str, Any]]"}, "Summaries"),
+    ],
     "value": [({"output": "ChoiceName"}, "str"), ({}, "float")],
 }
 _OWN = """

@@ -1,4 +1,4 @@
-"""The build without installed headers: pinned archives from a mirror, hashed; otherwise one sentence that helps.
+"""Build without installed headers: pinned, hashed archives from a mirror, or an error.
 
 The mirror holds stand-ins in the layout of the real archives. Of xtensor they hold no more than a marker, since what
 is tested is where headers come from.
@@ -53,7 +53,7 @@ def mirror(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project that asks for both libraries by the modules in `cpp/cmake/`, and compiles against them."""
+    """Make a project that gets both libraries by the modules in `cpp/cmake/` and compiles."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "program.cpp").write_text(PROGRAM)

@@ -1,4 +1,4 @@
-"""The build: a new quantity is one place in the sources, and no code of one instruction set reaches another."""
+"""Sources: one place for a new quantity, and no code of an instruction set in another."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_stub_and_the_reference_page_follow(built: Path) -> None:
 
 
 def test_stubs_of_a_build_whose_programs_do_not_run_here(tmp_path: Path) -> None:
-    """The quantities come from a file then; without it CMake says how to make it."""
+    """Without the generator, quantities come from a file. CMake explains how to make it."""
     copy_sources(tmp_path)
     other = ("-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={platform.machine()}")
     done = subprocess.run(configure(tmp_path, *other), capture_output=True, text=True, check=False)
@@ -131,7 +131,7 @@ def test_stubs_of_a_build_whose_programs_do_not_run_here(tmp_path: Path) -> None
     platform.machine() not in ("x86_64", "AMD64"), reason="other processors have one instruction set only"
 )
 def test_no_code_leaks_between_instruction_sets(built: Path) -> None:
-    """Weak symbols are merged over all files: one without the architecture in its name may run anywhere."""
+    """Weak symbols are merged over all files, so each needs the architecture in its name."""
     nm = shutil.which("nm") or pytest.skip("nm was not found")
     architectures = {"base": "sse2", "avx2": "avx2", "avx512": "avx512"}
     for name, architecture in architectures.items():

@@ -1,4 +1,4 @@
-"""The compiler proves units and calls of formulas, and that themes list their quantities; its message names them."""
+"""Units, calls of formulas and themes are checked by the compiler, with readable errors."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ INPUTS = """
 
 @pytest.fixture(scope="module")
 def compiled_headers(tmp_path_factory):
-    """A folder in which GCC finds what all sources include, compiled once; other compilers read the header."""
+    """Precompile the common header for GCC. Other compilers read the header."""
     if COMPILER is None:
         pytest.skip("no C++ compiler was found")
     folder = tmp_path_factory.mktemp("headers")
@@ -74,12 +74,12 @@ def test_a_formula_with_another_unit_names_the_quantity_and_both_units(compile_t
     assert not right
     assert "the formula has another unit than the quantity declares" in message
     assert "unit_of_formula<roofslate::quantities::some_rate" in message
-    declared, found = message.split("unit_of_formula<roofslate::quantities::some_rate, ", 1)[1].split(
+    declared, result = message.split("unit_of_formula<roofslate::quantities::some_rate, ", 1)[1].split(
         "roofslate::spelled::unit<"
     )[1:3]
     assert "token, 1>" in declared
     assert "s, -1>" in declared
-    assert "s, 1>" in found
+    assert "s, 1>" in result
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The archive of the sources and the wheels: their content; wheels run without a compiler, on old processors too."""
+"""Source archive and wheels: content, and use without a compiler on old processors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import ROOT
+from support.wheels import QUESTION, copy_core_of_tests, newest_symbols, wheel_for
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,21 +21,7 @@ else:
     import tomli as tomllib
 
 MOST_BYTES = 3 << 20
-# The core of the tests, with the files that it needs.
-CORE = [
-    f"python/{path}.py" for path in ("evaluation/test_value", "evaluation/test_evaluate", "registry/test_reference")
-]
-NEEDED = ("conftest.py", "python/support", "reference")
 OLD = {"Nehalem": "base", "Haswell": "avx2"}  # processors without AVX and without AVX-512
-QUESTION = """
-import numpy as np, roofslate as rs
-from roofslate import _core
-cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72", chip_price="3 USD/h")
-axes = dict(batch_size=np.linspace(1, 8192, 37), context_length=np.linspace(0, 1e6, 5))
-print(_core.instruction_set(), rs.evaluate("cost_per_token", **axes, **cell).values.tobytes().hex())
-"""
-
-
 NEEDS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = ("analysis", "charts")
 OLDEST = [  # releases of what is needed
@@ -43,9 +30,11 @@ OLDEST = [  # releases of what is needed
     for name, release in re.findall(r"^([a-z0-9-]+)>=([0-9.]+)", need)
 ]
 
+ENGINE = "python/roofslate/web/engine.wasm"  # git ignores it
+
 
 def tag_of(python: str) -> str:
-    """What an interpreter is called in the name of a wheel."""
+    """Return an interpreter's tag in the name of a wheel."""
     code = "import sys; print('cp%d%d' % sys.version_info[:2])"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -60,10 +49,10 @@ def python(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def wheel(python: str) -> Path:
     """The wheel that `.ci/wheel` built of this tree."""
-    found = sorted((ROOT / "dist").glob(f"roofslate-*-{tag_of(python)}-*manylinux*.whl"))
-    if not found:
+    newest = wheel_for(tag_of(python), "x86_64")
+    if newest is None:
         pytest.skip(f"there is no wheel for {python}: .ci/wheel {python}")
-    return found[-1]
+    return newest
 
 
 @pytest.fixture(scope="module")
@@ -75,22 +64,24 @@ def installed(python: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("wheel") / "venv"
     subprocess.run([python, "-m", "venv", folder], check=True)
     inside = folder / "bin" / "python"
-    wanted = [f"{wheel}[{','.join(EXTRAS)}]", "hypothesis", "pytest", *(OLDEST if tag_of(python) == "cp310" else ())]
-    subprocess.run([inside, "-m", "pip", "install", "-q", "--only-binary=:all:", *wanted], check=True, cwd=folder)
+    expected = [f"{wheel}[{','.join(EXTRAS)}]", "hypothesis", "pytest", *(OLDEST if tag_of(python) == "cp310" else ())]
+    subprocess.run([inside, "-m", "pip", "install", "-q", "--only-binary=:all:", *expected], check=True, cwd=folder)
     return inside
 
 
 def asked(
     python: Path, *before: str, arguments: tuple[str, ...] = ("-c", QUESTION)
 ) -> subprocess.CompletedProcess[str]:
-    """What a Python of that environment says, with nothing of this one and nothing on the path."""
+    """Return the output of an environment's Python, isolated from this one and its path."""
     # NumPy's OpenBLAS chooses its kernels by the model of the processor, and would take those that qemu refuses to run.
     environment = {"HOME": os.devnull, "OPENBLAS_CORETYPE": "Nehalem"}
-    return subprocess.run([*before, str(python), *arguments], capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(
+        [*before, str(python), *arguments], capture_output=True, text=True, check=False, env=environment
+    )
 
 
 def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
-    """What git does not ignore, and what the archive says of itself."""
+    """Return the files that git does not ignore, and metadata of the archive."""
     backend = pytest.importorskip("scikit_build_core.build", reason="pip install scikit-build-core").__name__
     code = f"import sys; from {backend} import build_sdist; build_sdist(sys.argv[1])"
     subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, check=True, capture_output=True)
@@ -98,33 +89,34 @@ def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    assert names == {name for name in tracked if name and (ROOT / name).exists()} | {"PKG-INFO"}
+    generated = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python/roofslate/web").glob("*")}
+    assert names == {name for name in tracked if name and (ROOT / name).exists()} | generated | {"PKG-INFO"}
 
 
 @pytest.mark.long
-def test_it_is_small_and_for_old_systems(wheel: Path) -> None:
+def test_it_is_small_and_for_old_systems(wheel: Path, tmp_path: Path) -> None:
     assert wheel.stat().st_size <= MOST_BYTES
     assert re.search(r"manylinux(2014|_2_17|_2_28)_x86_64\.whl$", wheel.name)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert len([name for name in names if name.endswith(".so")]) == 1
+        (extension,) = (name for name in names if name.endswith(".so"))
+        copy = archive.extract(extension, tmp_path)
+    symbols = newest_symbols(Path(copy))
+    assert symbols.pop("GLIBC") <= (2, 17)
+    assert symbols == {}, "libraries missing on some systems"
     assert not [name for name in names if name.endswith((".hpp", ".cpp", ".pyc")) or name.startswith("test")]
     assert {"roofslate/py.typed", "roofslate/_core.pyi"} <= {*names}
     for generated in ("__init__.pyi", "typing.py", "registry/reserved.py"):
         assert names.count(f"roofslate/{generated}") == 1
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"roofslate"}
     assert "roofslate/presets/data/models.toml" in names
+    assert "roofslate/web/engine.js" in names
+    assert (ENGINE.removeprefix("python/") in names) == (ROOT / ENGINE).exists()
 
 
 @pytest.mark.long
 def test_it_passes_the_core_of_the_tests_without_a_compiler(installed: Path, tmp_path: Path) -> None:
-    tests = tmp_path / "tests"
-    for name in (*CORE, *NEEDED):
-        copy = tests / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if (ROOT / "tests" / name).is_dir() else shutil.copy)(ROOT / "tests" / name, copy)
-    options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-o", f"pythonpath={tests / 'python'}"]
-    done = asked(installed, arguments=("-m", "pytest", *options, str(tests)))
+    done = asked(installed, arguments=tuple(copy_core_of_tests(tmp_path / "tests")))
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"\d{3,} passed", done.stdout)
     assert "failed" not in done.stdout

@@ -1,4 +1,4 @@
-"""Notebooks in a real JupyterLab: run from top to bottom, and all that they show can be seen."""
+"""Notebooks in a real JupyterLab: run from top to bottom, with all output visible."""
 
 import re
 import shutil
@@ -39,7 +39,7 @@ RUN = """async path => {
 
 @pytest.fixture(scope="module")
 def page(laboratory, browser):
-    """The one window of JupyterLab, which keeps what it complains of and what it asks of the network."""
+    """Open the window of JupyterLab, with records of its messages and requests."""
     address, folder = laboratory
     for path in NOTEBOOKS:
         shutil.copy(path, folder)
@@ -63,7 +63,7 @@ def page(laboratory, browser):
 
 @pytest.mark.parametrize("path", first_alone(NOTEBOOKS), ids=lambda path: path.stem)
 def test_in_jupyterlab(path, page):
-    """Every cell has run, in order and without a complaint, and each chart is a picture within the window."""
+    """Every notebook cell ran in order without an error, and each chart is a visible image."""
     cells = page.evaluate(RUN, path.name)
     assert [cell["count"] for cell in cells] == list(range(1, len(cells) + 1))
     for cell in cells:

@@ -17,7 +17,7 @@ from support.slices import first_alone
 CHIP = "docs/how-to/add-a-chip-or-a-model.md"
 # task: page, section, what the section must have for it, files that it leaves
 TASKS = {
-    "first evaluation": ("docs/tutorial.md", "One number", ['rs.value("hbm_drain_time"', "rs.explain("], []),
+    "first evaluation": ("docs/tutorial.md", "Explain the difference", ["rs.explain(", 'calibration="serving"'], []),
     "own scenario": ("docs/tutorial.md", "Your own scenario", ["mine = dict("], []),
     "add a chip": (CHIP, "For a session", ["rs.hardware.define("], []),
     "add a model from config.json": (CHIP, "A model from its config.json", ["Model.from_config(config"], []),
@@ -72,7 +72,7 @@ if __name__ == "__main__":
 
 
 def read_until(text, section):
-    """The page from its top to the end of a section, and that section; the first one where none is named."""
+    """Return the page up to the end of a section, and the section, by default the first."""
     parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     titles = [part.partition("\n")[0].removeprefix("## ") for part in parts]
     assert section is None or section in titles, f"no section {section!r} among {titles}"
@@ -83,9 +83,9 @@ def read_until(text, section):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", first_alone(TASKS))
 def test_task(task, tmp_path):
-    page, section, wanted, left = TASKS[task]
+    page, section, expected, left = TASKS[task]
     text, told = read_until((ROOT / page).read_text(encoding="utf-8"), section)
-    for words in wanted:
+    for words in expected:
         assert words in told
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     (tmp_path / "follow.py").write_text(FOLLOW, encoding="utf-8")
@@ -111,15 +111,18 @@ def test_the_pages_say_how_to_install():
     """The block for the shell is a target of the Makefile, which needs nothing before it."""
     _, told = read_until((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), "Install")
     (block,) = re.findall(r"^```sh\n(.*?)^```", told, flags=re.MULTILINE | re.DOTALL)
-    assert block.split() == ["make", "lecture"]
+    assert block.split() == ["make", "notebook"]
     # As from a user's shell, also where a make runs the tests: that one would have this one tell its folders.
     environment = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(
-        ["make", "-n", "lecture"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        ["make", "-n", "notebook"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    setup, compute = done.stdout.splitlines()
+    setup, opened = done.stdout.splitlines()
     assert setup.startswith(".ci/setup ")
-    assert compute.endswith("roofslate lecture --out build/lecture")
+    assert "jupyter" in setup.split()  # which it opens
+    program, notebook = opened.split()[-1].partition("notebooks/")[1:]
+    assert "jupyter lab" in opened
+    assert (ROOT / program / notebook).is_file()
 
 
 if "ROOFSLATE_TEST_INSTALL" in os.environ:  # needs a network and minutes

@@ -1,4 +1,4 @@
-"""Notebooks: valid, without stored output, and they run, the folded solutions of their exercises included."""
+"""Notebooks: valid, without stored output, and executable, solutions included."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def test_there_are_notebooks():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_form(nbformat, path):
-    """The format is 4.5 with ids, the kernel any Python 3, and nothing that a run leaves behind is stored."""
+    """The format is 4.5 with ids, the kernel any Python 3, without traces of a run."""
     notebook = read(nbformat, path)
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
@@ -112,7 +112,7 @@ def check_shown(sources, shown):
 @pytest.mark.slow
 @pytest.mark.parametrize("part", first_alone(range(3)))
 def test_cells_run(nbformat, tmp_path, run_python, part):
-    """Every cell of each third notebook, and after them the solutions, in copies of one process instead of kernels."""
+    """Run every third notebook with its solutions in forks of one process, not in kernels."""
     pytest.importorskip("IPython")
     sources = {path.stem: sources_of(read(nbformat, path)) for path in NOTEBOOKS[part::3]}
     pieces = {name: f"run_cells({cells!r}, {str(tmp_path)!r})" for name, cells in sources.items()}
@@ -130,8 +130,8 @@ def test_runs(nbformat, path, tmp_path, monkeypatch):
     """Every cell runs in a kernel, and after them the solutions."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks run with nbclient: pip install 'roofslate[test]'")
     pytest.importorskip("ipykernel", reason="notebooks run in ipykernel: pip install 'roofslate[test]'")
-    place = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([place, *filter(None, [os.environ.get("PYTHONPATH")])]))
+    page = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([page, *filter(None, [os.environ.get("PYTHONPATH")])]))
     notebook = read(nbformat, path)
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources_of(notebook)]
     client = nbclient.NotebookClient(

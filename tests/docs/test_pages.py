@@ -1,4 +1,4 @@
-"""README, CONTRIBUTING and docs: code runs and shows the output of the page, and links have targets."""
+"""README, CONTRIBUTING and docs: code shows the page's output, and links have targets."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
     "path", [path for path in PAGES if executable(path) and path.parent.name != "development"], ids=page_id
 )
 def test_code_of_page(path, tmp_path):
-    """Every block runs, in the order of the page and in one namespace, and shows what the page shows."""
+    """Every block runs in page order in one namespace and shows the page's output."""
     with reader(tmp_path):
         for code, shown, came in outputs(path):
             if shown is not None and not CHECK.check_output(shown, came, LOOSE):
@@ -72,13 +72,13 @@ def check_links(path, text, generated, anchors=None):
     for link in LINK.findall(text):
         if re.match(r"[a-z]+:", link):
             continue
-        place, _, anchor = link.partition("#")
-        target = (path.parent / place).resolve() if place else path
+        page, _, anchor = link.partition("#")
+        target = (path.parent / page).resolve() if page else path
         assert target in generated or target.exists(), f"{page_id(path)} links to {link}, which is not there"
         if anchor:
             known = (anchors or {}).get(target)
             headings = known or slugs(generated.get(target) or target.read_text(encoding="utf-8"))
-            assert anchor in headings, f"{page_id(path)} links to {link}; {place} has no such heading"
+            assert anchor in headings, f"{page_id(path)} links to {link}; {page} has no such heading"
 
 
 def test_pages_on_github_link_to_what_is_checked_in(generated):

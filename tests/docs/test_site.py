@@ -1,4 +1,4 @@
-"""The site of the documentation: it builds, works from a folder without a network, and anyone can read it."""
+"""The documentation site: builds, works offline from a folder, and is accessible."""
 
 import html
 import importlib.util
@@ -13,12 +13,12 @@ from support import ROOT
 
 pytestmark = pytest.mark.slow
 
-SIZES = {"desktop": (1366, 900), "phone": (390, 844)}
+SIZES = {"desktop": (1366, 900), "phone": (360, 740)}
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """What `make docs` builds, with warnings as errors: every reference resolves, every chart is drawn."""
+    """Build the site by `make docs` with warnings as errors, all references and charts."""
     missing = [name for name in ("sphinx", "myst_parser", "furo") if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed: pip install 'roofslate[dev]'")
@@ -85,8 +85,8 @@ def test_links_lead_to_a_page_and_a_place_in_it(site):
         for link in re.findall(r'\b(?:href|src)="([^"]*)"', text):
             if re.match(r"\w+:", link):
                 continue
-            place, anchor = urllib.parse.urldefrag(urllib.parse.unquote(html.unescape(link)))
-            target = (path.parent / place.partition("?")[0]).resolve() if place else path
+            page, anchor = urllib.parse.urldefrag(urllib.parse.unquote(html.unescape(link)))
+            target = (path.parent / page.partition("?")[0]).resolve() if page else path
             if not target.is_file() or (anchor and anchor not in ids.get(target, {anchor})):
                 lost.add((str(path.relative_to(site)), link))
     assert not lost
@@ -101,7 +101,7 @@ def test_formulas_are_drawn_by_the_browser_itself(site):
 
 
 def test_the_reference_has_an_example_of_each_quantity(site):
-    """Of each that is computed, and a plot unless it is a choice or none of its inputs can be moved."""
+    """Every computed quantity has a page, with a plot unless it is a choice or fixed."""
     texts = [path.read_text(encoding="utf-8") for path in (site / "reference" / "quantities").glob("*.html")]
     computed = sum(q.computed for q in entries().values())
     assert sum(text.count("<p>By hand: ") for text in texts) == computed
@@ -110,7 +110,7 @@ def test_the_reference_has_an_example_of_each_quantity(site):
 
 @pytest.mark.long
 def test_pages_in_a_browser(site, page, audit):
-    """On a desk and on a phone, by day and by night: no error, no page wider than its screen, all can be read."""
+    """On desktop and phone, light and dark: no error, no overflow, all of it readable."""
     wrong = []
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site)

@@ -102,15 +102,15 @@ def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
     rng = np.random.default_rng(seed)
     inputs = random_question(rng, 40_000 if seed % 5 else 600_000)
     before = _core.instruction_set()
-    found = {}
+    result = {}
     try:
         for name, threads in itertools.product(instruction_sets, (1, 3)):
             _core.use_instruction_set(name)
-            found[name, threads] = rs.evaluate(OUTPUTS, Settled(inputs), threads=threads)
+            result[name, threads] = rs.evaluate(OUTPUTS, Settled(inputs), threads=threads)
     finally:
         _core.use_instruction_set(before)
-    first = found[instruction_sets[0], 1]
-    for key, other in found.items():
+    first = result[instruction_sets[0], 1]
+    for key, other in result.items():
         for output in OUTPUTS:
             assert other[output].dims == first[output].dims
             assert np.array_equal(bits(other[output]), bits(first[output])), (key, output)
@@ -232,16 +232,16 @@ def test_streamed_results(instruction_sets, decode, bits):
 def test_constants_inputs_and_the_same_quantity_twice(decode, bits):
     batch = np.array([3.0, 5.0, 7.0])
     names = ["batch_size", "chips", "hbm_drain_time", "pass_tokens", "round_tokens", "microbatches"]
-    found = rs.evaluate(names, {**decode, "batch_size": batch})
-    assert np.array_equal(bits(found.batch_size), bits(batch))
-    assert float(found.chips) == 72
-    assert found.chips.dims == ()
-    assert float(found.hbm_drain_time) == 0.024
+    result = rs.evaluate(names, {**decode, "batch_size": batch})
+    assert np.array_equal(bits(result.batch_size), bits(batch))
+    assert float(result.chips) == 72
+    assert result.chips.dims == ()
+    assert float(result.hbm_drain_time) == 0.024
     assert np.array_equal(
-        bits(found.pass_tokens), bits(batch)
+        bits(result.pass_tokens), bits(batch)
     )  # one node with round_tokens and the input itself: times one
-    assert np.array_equal(bits(found.round_tokens), bits(batch))
-    assert float(found.microbatches) == 1
+    assert np.array_equal(bits(result.round_tokens), bits(batch))
+    assert float(result.microbatches) == 1
     twice = rs.frame(pd.DataFrame({"batch_size": batch}), ["pass_tokens", "batch_size"])
     assert np.array_equal(bits(twice["pass_tokens"]), bits(batch))
 

@@ -25,10 +25,10 @@ GRID = DECODE | {"batch_size": [1.0, 200.0, 3000.0]}
 
 def nested(depth, kind):
     """A list or dict that holds another one, and so on."""
-    found = 1.0
+    result = 1.0
     for _ in range(depth):
-        found = [found] if kind is list else {"a": found}
-    return found
+        result = [result] if kind is list else {"a": result}
+    return result
 
 
 # Values that are no answer to any question, by what they are called in a test's name.

@@ -123,13 +123,13 @@ def test_freed_results_are_used_again(decode):
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 1000)}
     first = rs.evaluate("pass_time", question)
     values = first.to_numpy().copy()
-    place = first.to_numpy().ctypes.data
-    assert place % 64 == 0
+    position = first.to_numpy().ctypes.data
+    assert position % 64 == 0
     del first
     gc.collect()
     assert _core.pool_bytes() >= 8_000_000
     second = rs.evaluate("pass_time", question)
-    assert second.to_numpy().ctypes.data == place
+    assert second.to_numpy().ctypes.data == position
     assert np.array_equal(second, values)
     del second
     gc.collect()

@@ -242,8 +242,8 @@ def test_inputs_that_change_while_they_are_read():
     stirring.start()
     try:
         for _ in range(20):
-            found = rs.evaluate("pass_tokens", batch_size=batch, pass_length=2).to_numpy()
-            assert ((found >= 2) & (found <= 4)).all()
+            result = rs.evaluate("pass_tokens", batch_size=batch, pass_length=2).to_numpy()
+            assert ((result >= 2) & (result <= 4)).all()
     finally:
         stop.set()
         stirring.join()
@@ -454,8 +454,8 @@ def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(wanted, count, tm
 def test_no_floating_point_flag_is_left_behind(decode):
     """A division by zero or an overflow in an alternative that was not chosen is nobody's business."""
     with np.errstate(all="raise"):
-        found = rs.evaluate("balance_batch_at_context", {**decode, "context_length": [1.0, 1e6, 1e9]})
-        assert np.isinf(found[2])
+        result = rs.evaluate("balance_batch_at_context", {**decode, "context_length": [1.0, 1e6, 1e9]})
+        assert np.isinf(result[2])
         assert np.isfinite(np.float64(1.0) + np.arange(5.0)).all()
 
 

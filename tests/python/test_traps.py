@@ -106,32 +106,32 @@ def test_t9_presets_are_arguments(catalog: str) -> None:
 
 
 def test_t9_a_price_that_names_its_chips_belongs_to_them() -> None:
-    asked: dict[str, Any] = {"model": "Llama-3.1-70B", "batch_size": 64, "context_length": 8000, "chips": 8}
+    requested: dict[str, Any] = {"model": "Llama-3.1-70B", "batch_size": 64, "context_length": 8000, "chips": 8}
     words = "prices='H100 rental, low' is a price of H100 and not of hardware='(HGX )?H200'; it counts as given"
     for hardware in ("H200", "HGX H200", ["H100", "H200"]):
         with pytest.warns(RoofslateWarning, match=words):
-            priced = rs.evaluate("cost_per_token", asked, hardware=hardware, prices="H100 rental, low")
-        stated = rs.evaluate("cost_per_token", asked, hardware=hardware, chip_price="2 USD/h")
+            priced = rs.evaluate("cost_per_token", requested, hardware=hardware, prices="H100 rental, low")
+        stated = rs.evaluate("cost_per_token", requested, hardware=hardware, chip_price="2 USD/h")
         assert priced.to_numpy().tolist() == pytest.approx(stated.to_numpy().tolist(), rel=1e-15)
     for _ in range(2):  # again where the point is the same
         with pytest.warns(RoofslateWarning, match=words):
-            rs.value("cost_per_token", asked, hardware="HGX H200", prices="H100 rental, low")
+            rs.value("cost_per_token", requested, hardware="HGX H200", prices="H100 rental, low")
     rows = pd.DataFrame({"hardware": ["H100", "H200", "B200"], "prices": "H100 rental, low"})
     with pytest.warns(RoofslateWarning, match=f"{words}.* \\(the first of 2 such pairs\\)$") as warned:
-        rs.frame(rows, "cost_per_token", asked)
+        rs.frame(rows, "cost_per_token", requested)
     assert len(warned) == 1
     with pytest.warns(RoofslateWarning, match=words):
         rs.deploy(PRICED, objective="cost_per_token")
     sides = [{"hardware": "H200", "prices": "H200 NVIDIA TCO"}, {"hardware": "H100", "prices": "H100 rental, low"}]
-    parts = rs.compare(*sides, "cost_per_token", **asked).factors
+    parts = rs.compare(*sides, "cost_per_token", **requested).factors
     assert {"hardware", "prices"} <= set(parts.index)  # each has its factor, though they are mixed for it
     with pytest.warns(RoofslateWarning, match="scenario b: " + words):
-        rs.compare(sides[0], {**sides[1], "hardware": "H200"}, "cost_per_token", **asked)
+        rs.compare(sides[0], {**sides[1], "hardware": "H200"}, "cost_per_token", **requested)
     own = rs.hardware.define("H100 of a trap", base="HGX H100", hbm_bandwidth="3 TB/s")
-    cost = rs.value("cost_per_token", asked, hardware="HGX H100", prices="H100 rental, low")
-    assert rs.value("cost_per_token", asked, hardware=own, prices="H100 rental, low") > cost
-    assert rs.value("cost_per_token", asked, hardware="H200", prices="H100 rental, low", chip_price="3 USD/h") > 0
-    assert rs.value("cost_per_token", asked, hardware="H200", prices="lecture") > 0  # of no chip in particular
+    cost = rs.value("cost_per_token", requested, hardware="HGX H100", prices="H100 rental, low")
+    assert rs.value("cost_per_token", requested, hardware=own, prices="H100 rental, low") > cost
+    assert rs.value("cost_per_token", requested, hardware="H200", prices="H100 rental, low", chip_price="3 USD/h") > 0
+    assert rs.value("cost_per_token", requested, hardware="H200", prices="lecture") > 0  # of no chip in particular
 
 
 PRICED = {

@@ -52,7 +52,7 @@ RESULTS = {
 }
 MISTAKES = {
     "rs.value(3)": 'No overload variant of "value" matches argument type "int"',
-    'rs.evaluate("pass_time", units="ms")': 'No overload variant of "evaluate"',
+    'rs.evaluate("pass_time", units=1)': 'No overload variant of "evaluate"',
     'rs.evaluate("pass_time", threads="two")': 'No overload variant of "evaluate"',
     'rs.sensitivity("pass_time", side="left")': 'No overload variant of "sensitivity"',
     'rs.solve("batch_size", "pass_time == 50 ms", at="middle")': 'No overload variant of "solve"',
@@ -88,13 +88,13 @@ def told(tmp_path_factory):
         cwd=page.parent,
         env={**os.environ, "MYPYPATH": str(ROOT / "python")},
     )
-    found = dict.fromkeys((*GIVEN.split("\n"), *lines), "")
+    result = dict.fromkeys((*GIVEN.split("\n"), *lines), "")
     written = page.read_text(encoding="utf-8").split("\n")
     for message in (done.stdout + done.stderr).splitlines():
         assert message.startswith(f"{page.name}:"), message
         _, number, text = message.split(":", 2)
-        found[written[int(number) - 1]] += text + "\n"
-    return found
+        result[written[int(number) - 1]] += text + "\n"
+    return result
 
 
 @needs_mypy
@@ -200,8 +200,8 @@ def test_jedi_knows_the_package(script):
     code = 'import roofslate as rs\nt = rs.evaluate("pass_time", batch_size=3)\n'
     assert "evaluate" in [word.name for word in script(f"{code}rs.eval").complete()]
     assert "to_pandas" in [word.name for word in script(f"{code}t.to_pan").complete()]
-    (found,) = script(f"{code}rs.evaluate").infer()
-    assert "Names of quantities" in found.docstring()
+    (result,) = script(f"{code}rs.evaluate").infer()
+    assert "Names of quantities" in result.docstring()
 
 
 CODE = {
@@ -237,18 +237,23 @@ CODE = {
 
 @pytest.mark.parametrize("code", CODE)
 def test_what_is_begun_is_completed(code):
-    found, begun = begun_words(code, {"rs": rs})
-    assert sorted(found) == sorted(CODE[code])
+    result, begun = begun_words(code, {"rs": rs})
+    assert sorted(result) == sorted(CODE[code])
     assert code.endswith(begun)
 
 
-@pytest.fixture
-def shell():
+@pytest.fixture(params=["import roofslate", "%load_ext roofslate"])
+def shell(request, monkeypatch):
+    """Completions of a shell in which the package was imported, or loaded too."""
     completer = pytest.importorskip("IPython.core.completer")
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell()
-    shell.run_line_magic("load_ext", "roofslate")
+    with monkeypatch.context() as context:
+        context.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+        vars(rs)["_complete_in_ipython"]()
+    if request.param.startswith("%"):
+        shell.run_line_magic("load_ext", "roofslate")
     shell.user_ns["rs"] = rs
 
     def complete(code):

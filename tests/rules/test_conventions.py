@@ -112,9 +112,9 @@ def test_versions_are_those_of_what_the_package_asks_for():
     ],
 )
 def test_a_shell_completes_questions(begun, offered):
-    found = completion.words(begun)
-    assert [word for word in found if word in offered] == offered
-    assert len(found) == len(offered) or begun.startswith("hardware=")  # other tests add chips
+    result = completion.words(begun)
+    assert [word for word in result if word in offered] == offered
+    assert len(result) == len(offered) or begun.startswith("hardware=")  # other tests add chips
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ LAYERS = (  # ground first: a file includes files of its own folder and of those
     "solve",
     "sampling",
     "simulation",
+    "web",
     "python",
 )
 COLUMNS = 120

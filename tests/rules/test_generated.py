@@ -182,8 +182,8 @@ def test_the_stub_of_the_core_has_its_arguments():
         if isinstance(node, ast.ClassDef):
             functions = (inner for inner in node.body if isinstance(inner, ast.FunctionDef))
             for method in (function for function in functions if not function.decorator_list):  # no properties
-                found = signature(getattr(getattr(_core, node.name), method.name))
-                assert [a.arg for a in method.args.args] == found, f"{node.name}.{method.name}"
+                result = signature(getattr(getattr(_core, node.name), method.name))
+                assert [a.arg for a in method.args.args] == result, f"{node.name}.{method.name}"
 
 
 # -------------------------------------------------------------------------------------------------- reference pages

@@ -43,33 +43,33 @@ KINDS = ("markdown", "notebook", "report", "brief", "python", "cpp", "tests")
 # rule: pattern, then the limit of each kind in the order of KINDS
 RULES: dict[str, tuple[str, tuple[int, ...]]] = {
     # target 15
-    "nominal what": (r"\b[Ww]hat (is|are|has|can|comes?|stands?|takes?|\w+ed)\b", (0, 0, 0, 0, 86, 59, 73)),
+    "nominal what": (r"\b[Ww]hat (is|are|has|can|comes?|stands?|takes?|\w+ed)\b", (0, 0, 0, 0, 3, 33, 53)),
     # target 200
-    "any what": (r"\b[Ww]hat\b", (8, 0, 0, 0, 376, 169, 266)),
-    "told": (r"\b[Tt](ells?|old|elling)\b", (0, 0, 0, 0, 34, 19, 39)),  # target 0
-    "beside": (r"\b[Bb]eside\b", (0, 0, 0, 0, 24, 14, 24)),  # target 0
-    "that of": (r"\b(that|those) (of|with|by|from|in)\b", (5, 0, 0, 0, 78, 33, 38)),  # target 25
-    "stands, lies": (r"\b(stands?|stood|lies|lie|lay)\b", (0, 0, 0, 0, 65, 29, 50)),  # target 5
-    "ratio over": (r"\bover (the|that|those|its|their|what)\b", (2, 0, 0, 0, 12, 25, 11)),  # target 20
+    "any what": (r"\b[Ww]hat\b", (7, 0, 0, 0, 114, 125, 200)),
+    "told": (r"\b[Tt](ells?|old|elling)\b", (0, 0, 0, 0, 1, 10, 35)),  # target 0
+    "beside": (r"\b[Bb]eside\b", (0, 0, 0, 0, 0, 12, 20)),  # target 0
+    "that of": (r"\b(that|those) (of|with|by|from|in)\b", (5, 0, 0, 0, 9, 12, 26)),  # target 25
+    "stands, lies": (r"\b(stands?|stood|lies|lie|lay)\b", (0, 0, 0, 0, 1, 13, 35)),  # target 5
+    "ratio over": (r"\bover (the|that|those|its|their|what)\b", (2, 0, 0, 0, 6, 10, 7)),  # target 20
     "arithmetic": (
         r"(?<!IEEE )(?<!exact )(?<!interval )\b[Aa]rithmetic\b(?! intensity)",
-        (0, 0, 0, 0, 4, 2, 22),  # target 0
+        (0, 0, 0, 0, 1, 0, 19),  # target 0
     ),
     "bare cache": (
         r"(?<!KV[ -])(?<!CPU )(?<!L[123] )(?<!prefix )(?<!Prefix )(?<!prompt )(?<!prompt-)\b[Cc]aches?\b(?! lines?\b)",
-        (0, 0, 0, 0, 30, 18, 35),  # target 0
+        (0, 0, 0, 0, 4, 14, 32),  # target 0
     ),
-    "cell": (r"(?<!notebook )(?<!table )(?<!header )\bcells?\b", (0, 0, 0, 0, 18, 6, 24)),  # target 0
-    "where for if": (r"([;,:] |^)[Ww]here\b", (0, 0, 0, 0, 50, 55, 29)),  # target 20
-    "dangling verb": (r"\b(can|cannot|can't|will|does|holds?|has)(?=[.,;:]|$)", (1, 0, 0, 0, 50, 27, 37)),  # target 5
-    "alone": (r"\balone\b", (1, 0, 0, 0, 28, 21, 21)),  # target 5
-    "of its own": (r"\bof (one's|your|its|their|our|my) own\b", (2, 0, 0, 0, 26, 21, 20)),  # target 10
-    "from X on": (r"\bfrom (which|(\S+ ){0,2}\S+) on\b", (0, 0, 0, 0, 12, 14, 7)),  # target 0
+    "cell": (r"(?<!notebook )(?<!table )(?<!header )\bcells?\b", (0, 0, 0, 0, 0, 6, 15)),  # target 0
+    "where for if": (r"([;,:] |^)[Ww]here\b", (0, 0, 0, 0, 9, 27, 23)),  # target 20
+    "dangling verb": (r"\b(can|cannot|can't|will|does|holds?|has)(?=[.,;:]|$)", (1, 0, 0, 0, 5, 17, 22)),  # target 5
+    "alone": (r"\balone\b", (0, 0, 0, 0, 0, 10, 19)),  # target 5
+    "of its own": (r"\bof (one's|your|its|their|our|my) own\b", (2, 0, 0, 0, 2, 10, 14)),  # target 10
+    "from X on": (r"\bfrom (which|(\S+ ){0,2}\S+) on\b", (0, 0, 0, 0, 2, 8, 7)),  # target 0
     "private words": (
         r"\bdear\b|without end|\bcomes? of\b|\btak(?:es?|en|ing) down\b|\bdoubts?\b|in the mean\b|\bas ever\b",
-        (0, 0, 0, 0, 20, 0, 10),  # target 0
+        (0, 0, 0, 0, 4, 0, 6),  # target 0
     ),
-    "blank before %": (r"\d %", (0, 0, 0, 0, 9, 0, 42)),  # target 0
+    "blank before %": (r"\d %", (0, 0, 0, 0, 0, 0, 31)),  # target 0
 }
 
 # rule of briefs: pattern, limit; the target of each is 0
@@ -89,9 +89,9 @@ EQUAL_BRIEFS = 2  # target 0
 
 # rule of first lines of docstrings: pattern, limit in the package and in the tests; the target of each is 0
 FIRST_LINES: dict[str, tuple[str, int, int]] = {
-    "over 88 characters": (r"^.{89}", 333, 278),
-    "semicolon": (r";", 181, 101),
-    "wh-word first": (r"^(What|Where|Which|Who|Whose|When|How|Why|Whether)\b", 159, 59),
+    "over 88 characters": (r"^.{89}", 54, 137),
+    "semicolon": (r";", 4, 42),
+    "wh-word first": (r"^(What|Where|Which|Who|Whose|When|How|Why|Whether)\b", 0, 32),
 }
 
 # Names that say nothing of what they hold. Bindings of them in the package, the core and the tests; the target is 0.
@@ -99,7 +99,7 @@ VAGUE_NAME = re.compile(
     "found|told|kept|own|others|beside|taken|there|here|asked|wanted|made|held|left|room|place|way|whole|rest|apart"
     "|along"
 )
-VAGUE_BINDINGS = {"python": 551, "cpp": 309, "tests": 945}
+VAGUE_BINDINGS = {"python": 104, "cpp": 309, "tests": 399}
 
 # Most words in the mean sentence, most sentences above 25 words in 100, most ";" and ":" in 100 sentences.
 SHAPE = {"words": 18, "long": 15, "semicolons": 3, "colons": 8}

@@ -182,15 +182,15 @@ def test_a_fault_would_be_seen(module: str, source: str, faults: list[str]) -> N
     """In a package of three modules, of which one imports another."""
     modules = {"units": "", "grid": "", "units.table": "", "grid.read": "from roofslate.units import table"}
     modules["units.reading"] = "from roofslate.units.table import UNITS"
-    found = all_imports({**modules, module: textwrap.dedent(source)})
+    result = all_imports({**modules, module: textwrap.dedent(source)})
     if module == "units.table":
-        found += list(imports("units.reading", modules["units.reading"], modules))
+        result += list(imports("units.reading", modules["units.reading"], modules))
     assert faults == [
         name
         for name, seen in (
-            ("upward", upward(found)),
-            ("nested", any(each.nested for each in found)),
-            ("circle", circle(found)),
+            ("upward", upward(result)),
+            ("nested", any(each.nested for each in result)),
+            ("circle", circle(result)),
         )
         if seen
     ]

@@ -78,8 +78,8 @@ def tree_of(name: str) -> ast.expr:
     text = entries()[name].formula.partition(" = ")[2].replace("^", "**")
     if entries()[name].changed:  # the value that another quantity has elsewhere: a number of its own
         return ast.Name(f"{name}_there")
-    for position, word in enumerate(entries()[name].choices):  # an answer in words
-        text = text.replace(repr(word), str(position))
+    for path, word in enumerate(entries()[name].choices):  # an answer in words
+        text = text.replace(repr(word), str(path))
     return ast.parse(text, mode="eval").body
 
 
@@ -140,7 +140,7 @@ def print_of(x: Any) -> tuple[str, ...] | None:
 
 def registered() -> dict[tuple[str, ...], list[str]]:
     """Computed quantities by the fingerprint of their formulas, expanded down to inputs."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    result: dict[tuple[str, ...], list[str]] = {}
     for name, entry in entries().items():
         if not entry.computed:
             continue
@@ -150,9 +150,9 @@ def registered() -> dict[tuple[str, ...], list[str]]:
             wholes += [b for b, other in ((tree.body, tree.orelse), (tree.orelse, tree.body)) if is_infinite(other)]
         for whole in wholes:
             if not isinstance(whole, ast.Name) and (key := print_of(value(whole))):
-                names = found.setdefault(key, [])
+                names = result.setdefault(key, [])
                 names += [name] * (name not in names)
-    return found
+    return result
 
 
 def is_infinite(node: ast.expr) -> bool:
@@ -242,7 +242,7 @@ def test_no_two_quantities_have_the_same_formula() -> None:
 
 def test_no_formula_contains_that_of_another_quantity() -> None:
     known = registered()
-    found = {
+    result = {
         (name, other): text
         for name, entry in entries().items()
         if entry.computed
@@ -250,9 +250,9 @@ def test_no_formula_contains_that_of_another_quantity() -> None:
         for other in known.get(print_of(x), ())  # type: ignore[arg-type]
         if other != name and name not in ancestors(other)
     }
-    extra = [f"{a} contains the formula of {b}: {text}" for (a, b), text in found.items() if (a, b) not in CONTAINED]
+    extra = [f"{a} contains the formula of {b}: {text}" for (a, b), text in result.items() if (a, b) not in CONTAINED]
     assert not extra, "\n".join(extra)
-    assert set(CONTAINED) == set(found)
+    assert set(CONTAINED) == set(result)
 
 
 @pytest.mark.parametrize(
@@ -279,10 +279,10 @@ def test_themes_depend_one_way() -> None:
     tables = ["formats"]  # no theme: a table that themes take
     assert sorted([*themes, *tables]) == sorted(path.stem for path in (HEADERS / "quantities").glob("*.hpp"))
     assert list(dict.fromkeys(entry.theme for entry in entries().values())) == themes
-    for place, theme in enumerate(themes):
+    for position, theme in enumerate(themes):
         source = (HEADERS / "quantities" / f"{theme}.hpp").read_text(encoding="utf-8")
         taken = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
-        assert set(taken) <= {*themes[:place], *tables, "quantity", "distributions", "normal"}, (
+        assert set(taken) <= {*themes[:position], *tables, "quantity", "distributions", "normal"}, (
             f"{theme} takes from a theme that comes after it"
         )
 
@@ -347,8 +347,8 @@ class Arithmetic(ast.NodeVisitor):
         match target, given:
             case ast.Name(name), _:
                 self.variables.pop(name, None)
-                if found := self.number(given):
-                    self.variables[name] = found
+                if result := self.number(given):
+                    self.variables[name] = result
             case ast.Tuple(targets), ast.Tuple(all_given):
                 for one, its in zip(targets, all_given, strict=False):
                     self.bind(one, its)
@@ -369,13 +369,13 @@ class Arithmetic(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         self.generic_visit(node)
-        left, right, found = self.number(node.left), self.number(node.right), self.number(node)
-        if not (left and right and found and found.names):
+        left, right, result = self.number(node.left), self.number(node.right), self.number(node)
+        if not (left and right and result and result.names):
             return
-        repeats = self.known.get(print_of(found.values), ())  # type: ignore[arg-type]
+        repeats = self.known.get(print_of(result.values), ())  # type: ignore[arg-type]
         # a quantity over itself compares two cases
         if repeats or (left.names and right.names and left.names != right.names):
-            self.found.append(Computed(ast.unparse(node), found.names, tuple(repeats)))
+            self.found.append(Computed(ast.unparse(node), result.names, tuple(repeats)))
 
 
 def arithmetic(text: str) -> list[Computed]:
@@ -398,9 +398,9 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 # What quantities are combined to on purpose, where no quantity says it.
-_PRICES = "06_long_context_and_prices.ipynb"
-_TRAINING = "05_training_rl_and_inference_compute.ipynb"
-_QUESTIONS = "07_ciphers_reversible_networks_and_open_questions.ipynb"
+_PRICES = "lecture_6_long_context_and_prices.ipynb"
+_TRAINING = "lecture_5_training_rl_and_inference_compute.ipynb"
+_QUESTIONS = "lecture_7_ciphers_reversible_networks_and_open_questions.ipynb"
 _OWN = "a question of the notebook's own, derived before the reader's eyes"
 _LINE = "a step as a straight line, given in the place of a model"
 ALLOWED = {
@@ -419,7 +419,6 @@ ALLOWED = {
     ): "weights read, drawn on an axis of shares",
     ("lecture_report/charts/pools.py", "slope * slots"): _LINE,
     ("lecture_report/charts/pools.py", "base + slope * slots"): _LINE,
-    ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",
     (_TRAINING, "costs['inference_flops'] / costs['pretraining_flops']"): "two bars of one picture, compared",
     (_PRICES, "implied / stated"): "an implied and a stated price, compared",
     (_QUESTIONS, "2 * wait / work"): _OWN,
@@ -430,14 +429,14 @@ ALLOWED = {
 
 @pytest.mark.heavy
 def test_no_number_is_computed_beside_the_registry() -> None:
-    found = {(where, one.line): one for where, text in sources() for one in arithmetic(text)}
+    result = {(where, one.line): one for where, text in sources() for one in arithmetic(text)}
     told = [
         f"{where}: {line}: {'is ' + ', '.join(one.repeats) if one.repeats else 'no quantity, nor is it allowed here'}"
-        for (where, line), one in found.items()
+        for (where, line), one in result.items()
         if one.repeats or (where, line) not in ALLOWED
     ]
     assert not told, "\n".join(told)
-    assert set(ALLOWED) == set(found)
+    assert set(ALLOWED) == set(result)
 
 
 @pytest.mark.parametrize(
@@ -457,5 +456,5 @@ def test_no_number_is_computed_beside_the_registry() -> None:
     ],
 )
 def test_arithmetic_in_programs_is_seen(program: str, repeats: str) -> None:
-    (found,) = arithmetic(program)
-    assert repeats in found.repeats
+    (result,) = arithmetic(program)
+    assert repeats in result.repeats

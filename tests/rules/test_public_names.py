@@ -80,6 +80,7 @@ CALLS = {
     "sobol": "rs.sobol('no_quantity', 2, seed=1)",
     "solve": "rs.solve('hbm_capacity', 'hbm_drain_time == 1 s', hbm_bandwidth=1e12)",
     "summary": "rs.summary(batch_size=0)",
+    "Summaries": "rs.Summaries((rs.summary(hardware='H100'),))",
     "sweep": "rs.sweep('no file', 'hbm_drain_time', 'no target')",
     "load": "rs.load('no file')",
     "save": "rs.save(None, 'no file')",

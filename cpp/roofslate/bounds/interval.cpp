@@ -5,7 +5,7 @@ namespace roofslate
 {
     namespace
     {
-        // Of the values from `data` on, over the axes from `axis` on; false: one of them is NaN.
+        // Bounds of the values at `data`, along `axis` and later axes. False: one of them is NaN.
         bool widen(
             Range& all,
             const double* data,

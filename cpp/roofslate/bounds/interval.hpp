@@ -1,6 +1,6 @@
-// Range: bounds of the values that an operation computes. Rounding to nearest is monotone, so running the ends through
-// the engine's own operations is exact for + - * / min max sqrt ceil floor; what is not is widened. NaN ends: anything,
-// perhaps NaN.
+// Range: bounds of the values that an operation computes. Rounding to nearest is monotone, so running the ends
+// through the engine's operations is exact for + - * / min max sqrt ceil floor. Other results are widened. NaN ends:
+// anything, perhaps NaN.
 #pragma once
 #include "roofslate/graph/graph.hpp"
 #include <algorithm>
@@ -29,8 +29,7 @@ namespace roofslate
     inline constexpr double routine_share = 1e-11; // routines are good to 1e-12
     inline double widened(double x, int direction, double share = widening_share)
     { return std::isinf(x) ? x : x + direction * (std::fabs(x) * share + widening_least); }
-    // ... of exp and pow, which are never negative, and stay on their side of one: that is where their arguments tell
-    // them to be.
+    // ... of exp and pow, which are never negative, and stay on their side of one, as their arguments imply.
     inline Range widened_power(const Range& r, bool at_least_one, bool at_most_one)
     {
         return {
@@ -148,8 +147,8 @@ namespace roofslate
     // By the directions in which it goes with what varies; unknown where nothing is known of one.
     Range range_of_routine(const Routine& routine, const std::array<Range, 3>& x);
     Range range_of_view(const View& view, const std::vector<std::size_t>& shape);
-    // Ranges of all nodes over the whole grid. Leaves of more values than `most_values` are not searched, so nothing is
-    // known of them.
+    // Ranges of all nodes on the whole grid. Leaves of more values than `most_values` are not searched, so they are
+    // unbounded.
     inline constexpr std::size_t most_searched_values = 65536;
     // to nodes that have none yet
     void extend_ranges(

@@ -1,4 +1,4 @@
-// Trends of what is a line of the input, and of sums of terms of one sign: much that intervals lose cancels in them.
+// Trends of linear functions of the input, and of sums of terms of one sign: intervals lose their cancellations.
 #include "roofslate/bounds/monotonicity.hpp"
 #include <cfloat>
 
@@ -29,7 +29,7 @@ namespace roofslate
         };
         return {part(x.inverse, z.inverse), part(x.constant, z.constant), part(x.slope, z.slope)};
     }
-    // Where it has no other powers than these.
+    // If it has no other powers than these.
     Trend::Line Trend::product(const Line& x, const Line& z)
     {
         const auto is_zero = [&](int i) { return bounder_.is(i, 0); };
@@ -218,7 +218,7 @@ namespace roofslate
         const int least = share(nearest(v[1]), farthest(v[0]), 1 - slack),
                   most = op(Op::min, number(1), share(farthest(v[1]), nearest(v[0]), 1 + slack));
         const auto at = [&](int x, int z, int w) { return op(Op::add, x, op(Op::mul, w, op(Op::sub, z, x))); };
-        // one that is NaN does not tell
+        // a NaN decides nothing
         const auto within = [&](Op o, int outer, int x, int z) {
             const int first = at(x, z, least), second = at(x, z, most);
             const auto inside = [&](int inner) {

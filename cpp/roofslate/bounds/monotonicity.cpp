@@ -267,7 +267,7 @@ namespace roofslate
         case Op::less:
         case Op::less_equal:
         case Op::equal: break;
-        default: // what is constant but for rounding makes a constant
+        default: // a value constant except for rounding makes a constant
             if (i != input_ && std::all_of(n.argument.begin(), n.argument.begin() + n.arity(), [&](int k) {
                     return powers_[std::size_t(k)].empty();
                 }))
@@ -380,7 +380,7 @@ namespace roofslate
         default: return bounder_.anything();
         }
     }
-    // The sign alone, where all arguments move it one way.
+    // Only the sign, if it is monotone in all arguments in one direction.
     Bounds Trend::of_routine(const Node& n)
     {
         if (!is_monotone(n))
@@ -411,7 +411,7 @@ namespace roofslate
             hull(a.range.low, a.range.high, b.range.low, b.range.high),
             false};
     }
-    // Between those of the terms, or what the terms change over the sum where they have unlike signs.
+    // Between the elasticities of the terms, or the change of the terms relative to the sum if their signs differ.
     Bounds Trend::of_sum(const Node& n, int i)
     {
         const std::array<Bounds, 2> e{known(n.argument[0]), known(n.argument[1])};
@@ -440,7 +440,7 @@ namespace roofslate
         }
         return of_line(lines_[std::size_t(i)], chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], found)));
     }
-    // The change of a value over the value, which may begin or end at zero.
+    // The change of a value relative to the value, which may begin or end at zero.
     Bounds Trend::ratio(const Bounds& change, const Bounds& value)
     {
         const Bounds quotient = bounder_.apply(Op::div, change, value);
@@ -494,7 +494,7 @@ namespace roofslate
         };
         return {taken(a.low, b.low, between.low), taken(a.high, b.high, between.high), between.range, false};
     }
-    // A truth: the argument has numbers alone that are whole.
+    // A truth: all numbers of the argument are whole.
     int Trend::is_whole(const Node& n)
     {
         constexpr double all_whole = 0x1p52;

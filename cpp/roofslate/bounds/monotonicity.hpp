@@ -7,7 +7,7 @@
 
 namespace roofslate
 {
-    // Directions of nodes along an axis. Rounding is monotone, so a computed value goes as its formula does.
+    // Directions of nodes along an axis. Rounding is monotone, so a computed value is monotone like its formula.
     class Directions
     {
     public:
@@ -32,27 +32,26 @@ namespace roofslate
         std::pmr::vector<std::optional<Direction>> known_;
     };
 
-    // Direction of a value along an axis by bounds of its elasticity, where one input alone varies along the axis.
-    // Computed values follow it up to `direction_slack` of themselves, since each operation rounds. A constant value
+    // Direction of a value along an axis by bounds of its elasticity, if only one input varies along the axis.
+    // Computed values follow it up to a relative `direction_slack`, since each operation rounds. A constant value
     // counts as nondecreasing.
     Direction direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis);
     inline constexpr double direction_slack = 1e-12;
 
-    // While an input runs over a stretch: bounds of the elasticity d ln y / d ln x, as operations.
-    // A sum of terms of one sign has an elasticity between theirs, however wide the stretch; so a term of each sort
-    // need not be told apart.
+    // While an input runs over a stretch: bounds of the elasticity d ln y / d ln x, as operations. A sum of terms of
+    // one sign has an elasticity between the terms', however wide the stretch, so one bound serves all terms of a
+    // kind.
     class Trend
     {
     public:
-        // Values of inputs lie in of_leaf(i); the input alone varies in a stretch.
+        // Values of inputs are in of_leaf(i). Only the input varies in a stretch.
         Trend(Bounder& bounder, int input, std::function<Bounds(int)> of_leaf)
             : bounder_(bounder), g_(bounder.graph()), input_(input), of_leaf_(std::move(of_leaf))
         {
         }
 
         Bounds value(int node) { return bounder_(node, of_leaf_); }
-        // Where the value keeps its sign; NaN where nothing can be said, as where it jumps. What goes in steps goes all
-        // of a sudden.
+        // Valid while the value keeps its sign. NaN if unknown, as at jumps. Step functions change abruptly.
         Bounds elasticity(int node);
         // ... of the ratio of two values: what both are proportional to cancels.
         Bounds elasticity_of_ratio(int over, int under);
@@ -66,7 +65,8 @@ namespace roofslate
         std::vector<int> ask(int node); // all that it is computed from
 
     private:
-        // The elasticity of a product of powers: a sum over the factors, each an atom with a double times a node.
+        // The elasticity of a product of powers: a sum with a term for each factor, an atom with a double times a
+        // node.
         struct Term
         {
             int atom, factor; // -1: one

@@ -9,9 +9,9 @@ namespace roofslate
         // what underflows is tiny, also after a factor or two, and drowns in a sum
         constexpr double tiny_size = 1e-200, little_factor = 1e50, large_sum = 1e-80;
         constexpr double of_function = 3, of_routine = 4096; // units in the last place
-        constexpr double lost_divisor = 4 * DBL_EPSILON;     // of a divisor that may be zero nothing is known
-        constexpr double most_share = 32;                    // of a power; more is told number by number
-        constexpr double of_given = 2;                       // what is computed beforehand
+        constexpr double lost_divisor = 4 * DBL_EPSILON;     // a divisor that may be zero bounds nothing
+        constexpr double most_share = 32;                    // of a power, more is bounded number by number
+        constexpr double of_given = 2;                       // precomputed values
     }
 
     int Rounding::size(int x)

@@ -372,7 +372,7 @@ namespace roofslate
     Bounder::Ends Bounder::ends(Op o, const Bounds& a, const Bounds& b, const Bounds& c, bool proved)
     {
         const bool numbers = a.range.known() && b.range.known();
-        // what is compared with a NaN is not refuted, unless it is one everywhere: no comparison with it holds
+        // a comparison with NaN is not refuted, unless it is NaN everywhere, which makes every comparison false
         const auto possible = [&](int refuted) {
             for (const int nowhere : {a.nowhere, b.nowhere})
                 refuted = nowhere < 0 ? refuted : either(refuted, nowhere);

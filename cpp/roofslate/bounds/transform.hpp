@@ -1,4 +1,4 @@
-// Bounder: for each operation of a graph, the operations that give its bounds, lane by lane. The rules are those of
+// Bounder: for each operation of a graph, the operations that give its bounds, lane by lane. The rules equal
 // interval.hpp.
 #pragma once
 #include "roofslate/bounds/interval.hpp"
@@ -7,27 +7,27 @@
 
 namespace roofslate
 {
-    // Nodes between which a value lies, both NaN where it may be anything or NaN; and what holds of them in all lanes.
+    // Nodes that bound a value, both NaN if it may be anything or NaN, and properties common to all lanes.
     struct Bounds
     {
         int low = -1, high = -1;
         Range range;
         bool exact = true; // both are the value itself
-        bool plus = false; // never -0: what is divided by it keeps its sign
-        int clean = -1;    // a truth: neither negative nor -0 in a lane; -1: nothing is known
-        int nowhere = -1;  // a truth: no number in a lane; -1: nothing is known
+        bool plus = false; // never -0: a quotient by it keeps its sign
+        int clean = -1;    // a truth: neither negative nor -0 in a lane. -1: unknown
+        int nowhere = -1;  // a truth: no number in a lane. -1: unknown
     };
 
-    // What all lanes prove to be a number takes no checks: no infinity meets its opposite or a zero there. Elsewhere a
-    // lane whose bounds cannot be told has none, whatever the others do; so the bounds of a lane are the same whichever
-    // lanes stand beside it.
+    // A value proved to be a number in all lanes needs no checks: no infinity meets its opposite or a zero there.
+    // Elsewhere a lane with unknown bounds has none, whatever the other lanes contain. So the bounds of a lane do not
+    // depend on its neighbors.
     class Bounder
     {
     public:
         // `to` may be the same graph.
         Bounder(const Graph& from, Graph& to) : from_(from), g_(to) {}
 
-        // Of a node; of_leaf(i) gives those of inputs.
+        // Of a node. of_leaf(i) gives the bounds of inputs.
         template <class OfLeaf> Bounds operator()(int node, const OfLeaf& of_leaf)
         {
             known_.resize(std::size_t(from_.size()));
@@ -50,7 +50,7 @@ namespace roofslate
 
         // x / min(x, z) is max(x / z, 1), and x / max(x, z) is min(x / z, 1), to the bit, if both are positive.
         Bounds of_quotient(const Node& n, const std::array<Bounds, 3>& x);
-        // By its enclosure, or by the directions in which it goes, where they are known.
+        // By its enclosure, or by its directions if known.
         Bounds of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments);
         Bounds of_enclosure(const Routine& routine, const std::array<Bounds, 3>& arguments);
 
@@ -65,7 +65,7 @@ namespace roofslate
         int at_most(const Bounds& a, double limit);
         int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b : op(Op::mul, a, b); }
         int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b : op(Op::max, a, b); }
-        // Of two truths that of the side that a choice takes, or both; -1 counts as 0.
+        // Of two truths, the truth of a choice's selected side, or both. -1 counts as 0.
         int decided(const Bounds& condition, int first, int second);
         bool is(int node, double value) const { return g_[node].is_constant() && g_[node].value == value; }
         int op(Op o, int a, int b = -1, int c = -1, const Routine* routine = nullptr)

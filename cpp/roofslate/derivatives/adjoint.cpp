@@ -44,7 +44,7 @@ namespace roofslate
         }
     }
 
-    // --- what is to be done ---
+    // --- plan ---
 
     int Derivation::taken(const Node& n)
     {
@@ -150,7 +150,7 @@ namespace roofslate
                         wanted_[std::size_t(use.user)][asked_of(graph_[use.user].op, use.place, form)] = true;
     }
 
-    // --- operations that leave out what is zero everywhere ---
+    // --- operations that skip terms equal to zero everywhere ---
 
     int Derivation::sum(int a, int b) { return a == none ? b : b == none ? a : apply(Op::add, a, b); }
     int Derivation::negated(int a) { return a == none ? none : apply(Op::sub, number(0), a); }
@@ -168,8 +168,7 @@ namespace roofslate
         return apply(Op::select, condition, a == none ? number(0) : a, b == none ? number(0) : b);
     }
 
-    // Where the output does not depend on a node, its adjoint is 0, but what it is multiplied by may be infinite or
-    // NaN.
+    // If the output does not depend on a node, its adjoint is 0, but its factor may be infinite or NaN.
     int Derivation::guarded(int user, int adjoint, bool harmless)
     {
         const int active = harmless || adjoint == none ? none : activity(user);
@@ -347,7 +346,7 @@ namespace roofslate
         return std::all_of(derivatives.begin(), derivatives.end(), [this](int node) { return finite(node); });
     }
 
-    // --- kinks: the chain rule forwards, which knows what lies beside a point ---
+    // --- kinks: the chain rule in forward direction, with one-sided values at a point ---
 
     int Derivation::tangent_of_turn(const Node& n, int a, int b, Side side)
     {

@@ -1,5 +1,5 @@
-// Exact derivatives: the chain rule backwards over the operations of a graph. Adjoints are more nodes of the same
-// graph, and run as any do.
+// Exact derivatives: reverse-mode chain rule on the operations of a graph. Adjoints are more nodes of the same graph,
+// and run like all nodes.
 #pragma once
 #include "roofslate/derivatives/saturation.hpp"
 #include "roofslate/run/options.hpp"
@@ -21,8 +21,8 @@ namespace roofslate
         int node;
         int where; // a node that is not 0 where they are, and the output depends on it
     };
-    // What is thrown for a routine that has no derivative by an argument, and the inputs (by position) that reach the
-    // output through it.
+    // Error for a routine without a derivative by an argument, and the inputs (by position) that reach the output
+    // through it.
     struct NoPartial
     {
         const Routine* routine;
@@ -30,13 +30,13 @@ namespace roofslate
         std::vector<std::size_t> inputs;
     };
 
-    // Derivatives of a node by leaves and variables of its graph; -1 stands for an input that the output does not take.
-    // Comparisons, ceil and floor have derivative 0, a choice that of the alternative taken.
+    // Derivatives of a node by leaves and variables of its graph. -1 marks an input that the output does not take.
+    // Comparisons, ceil and floor have derivative 0, a choice has the derivative of the selected alternative.
     class Derivation
     {
     public:
-        // At limits: where a value overflowed or underflowed, or a factor of 0 holds it, derivatives are 0, and NaN
-        // otherwise; that takes more operations, and what is finite stays as it is. Throws NoPartial.
+        // At limits: if a value overflowed or underflowed, or a factor of 0 fixes it, derivatives are 0, and NaN
+        // otherwise. This takes more operations and changes no finite value. Throws NoPartial.
         Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind, bool at_limits = false);
 
         // One node for each input; at a kink they have the derivative of the argument that max or min gave.
@@ -45,7 +45,7 @@ namespace roofslate
         const std::vector<Kink>& kinks() const { return kinks_; }
         // Whether derivatives are finite at all points, by their ranges.
         bool are_finite(const std::vector<int>& derivatives);
-        // The same derivatives with those of one side at all kinks.
+        // The same derivatives, one-sided at all kinks.
         std::vector<int> beside(Side side);
         // The kinks without the points at which the sides agree in all derivatives.
         std::vector<Kink> sharp_kinks();
@@ -83,7 +83,7 @@ namespace roofslate
         int activity(int i); // a node that is not 0 where the output depends on this one
         int passed_if(const Use& use); // a node that is not 0 where a max, min or select takes it
         int active_if(const Use& use);
-        int settled(int i); // the condition that the output stays as it is, whatever this one does
+        int settled(int i); // the condition that the output is independent of this one
         int settled_by(const Use& use);
         int tangent(int i, const std::vector<int>& of, Side side);
         int tangent_in_range(int i, const std::vector<int>& of, Side side);
@@ -134,10 +134,10 @@ namespace roofslate
     struct Derivatives
     {
         std::vector<int> nodes;
-        std::vector<KinkPoints> kinks; // where the derivatives depend on the side
+        std::vector<KinkPoints> kinks; // points at which the derivatives depend on the side
         bool finite;                   // at all points; otherwise perhaps
     };
-    // The derivatives with those of one side at kinks, which are looked for all over the grid.
+    // The derivatives, one-sided at kinks, which are searched on the whole grid.
     Derivatives differentiate(
         Graph& graph,
         int output,

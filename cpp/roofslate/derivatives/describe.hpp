@@ -1,4 +1,4 @@
-// Derivatives in words: where a kink is, and why there is no derivative.
+// Derivatives in words: the position of a kink, and the reason for a missing derivative.
 #pragma once
 #include "roofslate/derivatives/adjoint.hpp"
 #include "roofslate/graph/closure.hpp"

@@ -1,5 +1,5 @@
-// Where a value is out of range: it overflowed or underflowed, or is 0 or infinite because of one that did. It stays so
-// however its arguments change by a little, so no derivative passes through it.
+// Saturation: a value overflowed or underflowed, or is 0 or infinite because of one that did. It is unchanged by
+// small changes of its arguments, so no derivative passes through it.
 #pragma once
 #include "roofslate/bounds/interval.hpp"
 

@@ -4,7 +4,8 @@
 
 namespace roofslate
 {
-    // Of max and min that of the side taken; of what goes in steps zero; of routines that have none NaN.
+    // Max and min take the derivative of the selected side. Step functions have derivative 0, routines without one
+    // NaN.
     class Tangents
     {
     public:

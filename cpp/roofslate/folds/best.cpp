@@ -14,8 +14,8 @@ namespace roofslate
         constexpr std::size_t block = 128, rows_of_leaf = 32;
         constexpr std::size_t lanes = 1024; // points of a row that are kept while the folded axes go by
         constexpr std::size_t least_kept_row = 64; // shorter kept axes make no row
-        constexpr std::size_t fewest_sampled_rows = 64; // of which a few tell where the best will be
-        // of folded axes, where other axes are kept; a routine takes as long as dozens of operations
+        constexpr std::size_t fewest_sampled_rows = 64; // a few of them predict the position of the best
+        // of folded axes, if other axes are kept. A routine takes as long as dozens of operations
         constexpr double fewest_searched_points = 1 << 18, fewest_searched_with_routines = 1 << 12;
         constexpr std::size_t fewest_threaded_points = 65536;
         constexpr std::size_t chunk_points = std::size_t(1) << 20; // of folded axes that threads share
@@ -159,7 +159,7 @@ namespace roofslate
             {
                 Tile& tile;
                 std::size_t first_row, begin, end;
-                bool backwards = false; // the last rows first, so that of equals the one seen last is kept
+                bool backwards = false; // last rows first, so that the last of equals is kept
             };
             void run_row(const Unit& u, std::size_t folded, std::size_t begin, std::size_t end)
             {
@@ -173,8 +173,8 @@ namespace roofslate
                 if (from < to)
                     worker.run_points(from, to);
             }
-            // Rows that lie along the block's axis, halved until they are hopeless or few; of each only the lanes that
-            // may matter.
+            // Rows along the block's axis, halved until they are hopeless or few. Only the lanes that may matter are
+            // visited.
             void run_block(const Unit& u, std::size_t low, std::size_t high, std::size_t begin, std::size_t end)
             {
                 if (high - low > 1)
@@ -197,7 +197,7 @@ namespace roofslate
                     for (std::size_t k = 0; k < high - low; ++k)
                         run_row(u, u.backwards ? high - 1 - k : low + k, begin, end);
             }
-            // Are most lanes better off late? A few rows tell.
+            // Samples a few rows to decide whether most lanes are better late.
             bool falls(Unit& u, std::size_t first, std::size_t last)
             {
                 constexpr std::size_t rows = 8;
@@ -288,7 +288,7 @@ namespace roofslate
             std::size_t kept_points_ = 1, folded_points_ = 1, segments_ = 1, folded_chunk_ = 1, folded_chunks_ = 1;
             std::array<std::ptrdiff_t, most_axes> place_{}, index_{};
             Optima optima_;
-            std::vector<Found> found_; // where several units fold into one place
+            std::vector<Found> found_; // if several units fold into one result
             std::mutex mutex_;
         };
     }

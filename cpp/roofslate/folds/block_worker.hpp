@@ -48,8 +48,8 @@ namespace roofslate
             bounding_[bounding_.size() - 2] = last;
         }
 
-        // Where in [begin, end) a value of the rows [row, row + n), n steps along the block's axis, might be kept: a
-        // stretch that holds all such lanes.
+        // The part of [begin, end) in which a value of the rows [row, row + n), n steps along the block's axis, might
+        // be kept: a stretch that contains all such lanes.
         std::pair<std::size_t, std::size_t> open_lanes(
             std::size_t row,
             std::size_t n,
@@ -61,7 +61,7 @@ namespace roofslate
             go_to(row);
             find_ranges(n);
             auto [from, to] = possible_stretch(begin, end);
-            if (from >= to || uneven_) // what is gathered is gathered for points, not for bounds
+            if (from >= to || uneven_) // gathering is for points, not for bounds
                 return {from, to};
             if (pass_.direction != Direction::unknown)
                 aim_at_row(pass_.direction == Direction::nonincreasing ? row + n - 1 : row);
@@ -147,7 +147,7 @@ namespace roofslate
                 }
             }
         }
-        // Where in [begin, end) each requirement may hold for some row of the block.
+        // The parts of [begin, end) in which each requirement may be met for some row of the block.
         std::pair<std::size_t, std::size_t> possible_stretch(std::size_t begin, std::size_t end)
         {
             for (std::size_t k = 0; k < pass_.stretches.size() && begin < end; ++k)
@@ -179,7 +179,7 @@ namespace roofslate
         std::size_t axis_;
         const std::vector<std::size_t>& shape_;
         List<Instruction> bounding_;
-        std::vector<Range> ranges_; // of values, where they move along the block
+        std::vector<Range> ranges_; // of values that move along the block
         std::vector<char> moves_, sorted_;
         Doubles bounds_;
         std::vector<std::size_t> last_possible_;

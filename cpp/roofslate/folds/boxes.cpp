@@ -117,7 +117,7 @@ namespace roofslate
         return {std::min(a.low, b.low), std::max(a.high, b.high)};
     }
 
-    // From one corner to the opposite one, where the values go one way along every axis that the box extends over.
+    // From one corner to the opposite one, if the values are monotone along every axis of the box.
     Range Boxes::Leaf::within(const Box& box) const
     {
         std::ptrdiff_t least = 0, most = 0;

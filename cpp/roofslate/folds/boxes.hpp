@@ -53,9 +53,9 @@ namespace roofslate
         {
             View view;
             std::vector<int> axes;
-            std::size_t length = 0; // of its axis, where it has one
+            std::size_t length = 0; // of its axis, if any
             std::size_t grain = 1; // values of an entry of the table
-            // of stretches of 2^k entries, where the values neither rise nor fall throughout
+            // of stretches of 2^k entries, for values that are not monotone throughout
             std::vector<std::vector<Range>> table;
             Range all;
             std::array<Direction, most_axes> direction{}; // by axis, of several axes

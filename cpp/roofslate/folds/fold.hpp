@@ -17,7 +17,7 @@ namespace roofslate
         std::vector<std::int64_t> counts;
     };
 
-    // Where formulas become nodes.
+    // Turns formulas into nodes.
     struct Scope
     {
         const Registry& registry;
@@ -72,7 +72,7 @@ namespace roofslate
         Question ask(const Scope& scope, AxisSet folded) const override;
         Answer over(const Question& question, const Options& options, bool prune) const override;
         Answer over(const Sample& sample, const Question& whole, const Options& options) const override;
-        Question ask_met(const Scope& scope, AxisSet folded) const; // whether the conditions hold, as a value
+        Question ask_met(const Scope& scope, AxisSet folded) const; // truth of all conditions, as a value
 
     private:
         std::vector<Condition> conditions_;

@@ -46,7 +46,7 @@ namespace roofslate
         const std::vector<double>& edges,
         const Options& options,
         bool prune);
-    // The smallest and the largest of the only value over the whole grid that are finite; of none inf and -inf.
+    // The least and the largest finite number of the only value on the whole grid, inf and -inf if there is none.
     Range finite_extent(const Question& question, const Options& options);
 
     // Order statistics of the only value without NaN: at the position q (n - 1) among the n sorted values, the value

@@ -36,7 +36,7 @@ namespace roofslate
             });
             members.erase(end, members.end());
         }
-        // Of many values, those of `all` that no other beats.
+        // The non-dominated values of `all`, if there are many.
         std::vector<Member> unbeaten(const std::vector<Member>& all, std::size_t n)
         {
             std::vector<Member> stay;

@@ -31,7 +31,7 @@ namespace roofslate
         std::size_t n_;
         std::vector<Member> members_;
         std::vector<std::array<double, most_objectives>>
-            least_; // values of what is in a box; its halves are 2 k and 2 k + 1
+            least_; // least values in a box, whose halves are 2 k and 2 k + 1
     };
 
     // Points wait in groups, each at least four times as large as the next, so that each is sorted few times. Of what a

@@ -82,8 +82,7 @@ namespace roofslate
             }
 
         private:
-            // Rising values, `step` apart: in each bin those up to where its upper edge lies, which is sought near
-            // where it was last.
+            // Rising values, `step` apart: each bin gets those up to its upper edge, searched near the last position.
             void count_ordered(const double* values, std::ptrdiff_t step, std::size_t n, Counts& counts) const
             {
                 constexpr std::size_t near = 8;

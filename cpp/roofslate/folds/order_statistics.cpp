@@ -18,7 +18,7 @@ namespace roofslate
     {
     }
 
-    // Where the values of each place stand among so many sorted ones.
+    // Positions of the values of each rank among so many sorted ones.
     std::vector<std::int64_t> OrderStatistics::ranks(std::size_t row, std::int64_t values)
     {
         values_[row] = values;
@@ -78,7 +78,7 @@ namespace roofslate
         next_.push_back({row, ends.first, ends.second, expected, {place}});
     }
 
-    // Decides what a pass does: few values are collected, of many only those in the parts are counted.
+    // Chooses the work of a pass: few values are collected, many are only counted by part.
     void OrderStatistics::prepare(std::vector<Stretch> stretches)
     {
         stretches_ = std::move(stretches);

@@ -41,7 +41,7 @@ namespace roofslate
             struct Counts // of a stretch
             {
                 std::int64_t below = 0;
-                std::vector<double> values; // that lie inside
+                std::vector<double> values; // the values inside
                 std::vector<std::uint32_t> parts; // or how many in each part
             };
             static constexpr std::size_t at_once = 1024;

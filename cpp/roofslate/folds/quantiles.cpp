@@ -145,7 +145,7 @@ namespace roofslate
                     std::int64_t collected = 0;
                     for (Stretch& s : open)
                     {
-                        const std::int64_t n = s.counts.front(); // so far, all that it holds
+                        const std::int64_t n = s.counts.front(); // so far, all of its values
                         if (s.keys.low == s.keys.high)
                             for (const std::int64_t p : places)
                                 if (p >= s.before && p < s.before + n)
@@ -168,7 +168,7 @@ namespace roofslate
                             open.push_back(std::move(part));
                 }
             }
-            // The slots that hold wanted places; each knows how many values it holds.
+            // The slots with requested ranks. Each counts its values.
             static std::vector<Stretch> narrowed(const Stretch& s, const std::vector<std::int64_t>& places)
             {
                 std::vector<Stretch> parts;
@@ -228,7 +228,7 @@ namespace roofslate
                 const TakeValues& take,
                 const Done& done)
             {
-                // each has counts of its own
+                // each counts separately
                 const std::size_t chunk =
                     fold_.chunk_of(fold_.points(), threads_, std::size_t(1) << 18, std::size_t(1) << 19);
                 const std::size_t chunks = (fold_.points() + chunk - 1) / chunk;

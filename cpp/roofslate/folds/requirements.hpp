@@ -18,7 +18,7 @@ namespace roofslate
     {
     public:
         explicit Requirements(const Question& question) : all_(question.requirements), first_(question.values.size()) {}
-        bool possible(const Boxes& boxes, std::size_t i) const // somewhere in the box, as far as its bounds tell
+        bool possible(const Boxes& boxes, std::size_t i) const // somewhere in the box, by its bounds
         {
             for (std::size_t k = 0; k < all_.size(); ++k)
             {

@@ -1,5 +1,5 @@
-// Branch and bound over the boxes of a grid. A goal says what becomes of a box whose bounds are known, and takes the
-// points of small ones.
+// Branch and bound on the boxes of a grid. A goal decides about a box with known bounds, and takes the points of
+// small ones.
 #pragma once
 #include "roofslate/folds/requirements.hpp"
 #include "roofslate/run/parallel.hpp"
@@ -185,8 +185,8 @@ namespace roofslate
         }
         return parts;
     }
-    // Searches the folded axes for each point of the kept ones, with a goal of its own. Where the order of boxes is all
-    // the same, several threads may share a point: take(point, goal) then adds up, and is run by one at a time.
+    // Searches the folded axes for each point of the kept ones, with a separate goal. If the order of boxes does not
+    // matter, several threads may share a point: take(point, goal) then adds up, and is run by one at a time.
     template <class MakeGoal, class Take> void search_kept_points(
         const Question& question,
         const Options& options,

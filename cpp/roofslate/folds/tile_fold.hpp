@@ -1,4 +1,4 @@
-// Runs a node over the folded axes of a grid and hands its values over in tiles that stay in the cache.
+// Runs a node on the folded axes of a grid and passes its values on in tiles that fit in the CPU cache.
 #pragma once
 #include "roofslate/folds/folds.hpp"
 #include "roofslate/run/parallel.hpp"

@@ -40,7 +40,7 @@ namespace roofslate
             given_.emplace_back(s.quantity, node_of_[std::size_t(s.quantity)]);
         }
     }
-    // Nodes are shared through the graph, where equal operations are one.
+    // Nodes are shared through the graph, in which equal operations are one.
     Closure::Closure(const Closure& outer, int changed, int node)
         : registry_(outer.registry_),
           graph_(outer.graph_),
@@ -61,7 +61,7 @@ namespace roofslate
         for (const auto& [quantity, its_node] : given_)
             node_of_[std::size_t(quantity)] = its_node;
     }
-    // A quantity's value where another one is changed: a closure of its own over the same graph.
+    // A quantity's value after a change of another one: a separate closure on the same graph.
     int Closure::elsewhere(const Entry& e)
     {
         if (std::find(changed_.begin(), changed_.end(), e.changed) != changed_.end())
@@ -142,7 +142,7 @@ namespace roofslate
                 const int chosen = o.argument[graph_[at[0]].value != 0 ? 1 : 2];
                 result = instantiate(e, first, chosen);
                 if (differentiated_ && e.tape.operations[std::size_t(chosen)].op == Op::input)
-                    // a node of its own, as where the choice varies: adjoints add up in the same order
+                    // a separate node, as for a varying choice: adjoints add up in the same order
                     result = graph_.operation(Op::max, result, result);
             }
             else
@@ -158,8 +158,8 @@ namespace roofslate
         }
         return positions_[first + std::size_t(position)] = result;
     }
-    // What is left of x - 0, 1 x, x / 1, or the least of x and inf; -1 for others. Not of x + 0, which loses the sign
-    // of -0. Adjoints would add up in another order than where the constant varies.
+    // The operand that remains of x - 0, 1 x, x / 1, or min(x, inf), otherwise -1. Not of x + 0, which loses the sign
+    // of -0. Adjoints would add up in another order than with a varying constant.
     int Closure::without_neutral(Op op, int first, int second) const
     {
         const auto is_literal = [&](int i, double x) {
@@ -193,7 +193,7 @@ namespace roofslate
         const int rate = positions_[first + std::size_t(spent)];
         return rate >= 0 && !graph_[rate].is_literal();
     }
-    // Nothing of what is infinite or undefined is nothing, and rises without bound as the root does.
+    // No part of an infinite or undefined value counts, as the root's derivative is unbounded.
     int Closure::spent(int is_zero, int nothing, int product)
     {
         if (graph_[is_zero].is_constant() && graph_[is_zero].value == 0)
@@ -244,7 +244,7 @@ namespace roofslate
                 return std::string("; ") + text;
         return "";
     }
-    // Quantities that follow from each other: those of them that declare a range are meant to be given.
+    // Quantities in a circle: those with a declared range are intended as inputs.
     void Closure::missing_one_of_circle(int quantity) const
     {
         const auto first = std::find(path_.begin(), path_.end(), quantity);

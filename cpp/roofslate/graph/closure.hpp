@@ -22,7 +22,7 @@ namespace roofslate
         bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
         const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
 
-        struct Turn // a max or min, and where it stands
+        struct Turn // a max or min, and its position
         {
             int node;
             const Entry* entry;

@@ -43,7 +43,7 @@ namespace roofslate
 
         int constant(double value);
         int leaf(const View& view); // a view without axes is a literal
-        int variable(double value); // a constant that is kept apart from all others, and so is what is computed from it
+        int variable(double value); // a constant separate from all others, like all results computed from it
         int operation(Op op, int a, int b = -1, int c = -1, const Routine* routine = nullptr);
 
         const std::vector<std::size_t>& shape() const { return shape_; }

@@ -33,7 +33,7 @@ namespace roofslate
             return *found;
         Graph graph({});
         Closure closure(registry_, graph, given_);
-        return graph[closure.node(quantity)].value; // which says what is missing, and for what
+        return graph[closure.node(quantity)].value; // its error names the missing input, and its user
     }
     std::optional<double> Numbers::find(int quantity)
     {
@@ -92,7 +92,7 @@ namespace roofslate
         state = State::known;
         return value;
     }
-    // As in a closure: numbers of their own, from the same supply but for one.
+    // As in a closure: separate numbers, from the same supply except for one.
     double Numbers::elsewhere(const Entry& e)
     {
         if (std::find(changed_.begin(), changed_.end(), e.changed) != changed_.end())

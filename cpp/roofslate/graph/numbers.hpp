@@ -1,4 +1,4 @@
-// Quantities from numbers alone: the short road of a closure where no grid, graph or explanation is wanted.
+// Quantities from numbers only: the fast path of a closure without grid, graph or explanation.
 #pragma once
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/graph/defaults.hpp"

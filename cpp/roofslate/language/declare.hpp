@@ -4,6 +4,12 @@
 
 namespace roofslate
 {
+#if defined(ROOFSLATE_ONLY_TAPES) // pages compute from tapes, and load nothing else
+    inline constexpr bool compiles_formulas = false;
+#else
+    inline constexpr bool compiles_formulas = true;
+#endif
+
     template <class Q, class Needs> struct entry_of;
     template <class Q, class... Needs> struct entry_of<Q, list<Needs...>>
     {
@@ -20,7 +26,8 @@ namespace roofslate
             if constexpr (formula_of<Q>::exists)
             {
                 e.need_names = {name_of<Needs>()...};
-                e.formula = &formula;
+                if constexpr (compiles_formulas)
+                    e.formula = &formula;
                 Expr arguments[sizeof...(Needs)];
                 for (std::size_t k = 0; k < sizeof...(Needs); ++k)
                     arguments[k] = Expr::input(e.tape, int(k));

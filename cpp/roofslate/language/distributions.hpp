@@ -48,8 +48,7 @@ namespace roofslate::quantities
         }
         static double value(double z) { return of(z); }
     };
-    // The number below which a share of a normal distribution lies: Acklam's rational approximation (2003), and one
-    // step of Halley's.
+    // Quantile of the normal distribution: Acklam's rational approximation (2003), and one step of Halley's method.
     struct normal_quantile
     {
         static constexpr const char* name = "normal_quantile";
@@ -210,9 +209,9 @@ namespace roofslate::quantities
         }
     };
 
-    // --- of several arguments: each derivative from the same lines, on numbers that carry a slope ---
+    // --- of several arguments: each derivative from the same code, on numbers with a slope ---
 
-    namespace sloped // found by its arguments alone: numbers convert to it
+    namespace sloped // lookup only by arguments: numbers convert to it
     {
         template <class T> struct Sloped
         {
@@ -280,7 +279,7 @@ namespace roofslate::quantities
         static double value(double a, double b, double c = 0) { return of(a, b, c); }
     };
 
-    // ln Gamma(x + 1) less Stirling's formula, by its continued fraction; within 5e-5 from 1 on.
+    // ln Gamma(x + 1) less Stirling's formula, by its continued fraction, within 5e-5 for x of at least 1.
     template <class T> T stirling_error(const T& x)
     { return T(1.0 / 12) / (x + T(1.0 / 30) / (x + T(53.0 / 210) / (x + T(195.0 / 371) / x))); }
 
@@ -364,7 +363,7 @@ namespace roofslate::quantities
                 + T(0.02) * (q / (yes + half) - p / (no + half) + (q - half) / (trials + one));
             const T offset = yes - trials * p, spread = trials * p * q;
             const T deviance = max(yes * log(yes / (trials * p)) + no * log(no / (trials * q)), T(0.0));
-            const T blur = T(1e-6) * spread; // where the offset vanishes the deviance is offset^2 / (2 spread)
+            const T blur = T(1e-6) * spread; // at offset 0 the deviance is offset^2 / (2 spread)
             const T ratio = (T(2.0) * deviance + T(1e-6)) / (offset * offset + blur);
             return one - share_of_normal(d * sqrt(ratio / (one + one / (T(6.0) * trials))));
         }
@@ -425,7 +424,7 @@ namespace roofslate::quantities
         }
         static double value(double x, double mean, double variance) { return of(x, mean, variance); }
     };
-    // The number below which a share of a gamma distribution lies, by the same.
+    // Quantile of the gamma distribution, by the same method.
     struct gamma_quantile
     {
         static constexpr const char* name = "gamma_quantile";
@@ -588,7 +587,8 @@ namespace roofslate::quantities
         }
         static double value(double share, double q) { return of(share, q); }
     };
-    // And the mean of what lies below that quantile, counted over all: none where fewer wait than it leaves above it.
+    // And the mean of the values below that quantile, with all in the denominator: none if fewer wait than are above
+    // it.
     struct wait_below
     {
         static constexpr const char* name = "wait_below";

@@ -114,7 +114,7 @@ namespace roofslate
                     o.argument[1],
                     term);
             }
-            // where it is the number of a word
+            // if it is the number of a word
             std::string worded(const Choices* words, int position, Level otherwise) const
             {
                 const Operation& o = operation(position);

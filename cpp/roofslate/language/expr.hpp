@@ -35,7 +35,7 @@ namespace roofslate
     };
 
     struct Enclosure;
-    // What is not a closed form: a function of up to three numbers, opaque to the engine.
+    // A function of up to three numbers without closed form, opaque to the engine.
     struct Routine
     {
         const char* name;
@@ -48,7 +48,7 @@ namespace roofslate
         std::array<signed char, 3> directions{};
         // by argument: below it is NaN
         std::array<double, 3> least{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
-        // bounds of its value by bounds of its arguments; nullptr: those by its directions
+        // bounds of its value by bounds of its arguments. nullptr: by its directions
         const Enclosure& (*enclosure)() = nullptr;
 
         bool has_bounds_by(std::size_t argument) const { return enclosure || directions[argument] != 0; }

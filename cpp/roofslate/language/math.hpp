@@ -1,5 +1,5 @@
-// The functions that formulas may use, on double. exp, log and pow are written in plain arithmetic over any number
-// type, so that every instruction set and every machine gives the same bits (those of libm and xsimd do not).
+// The functions that formulas may use, on double. exp, log and pow use plain floating-point operations on any number
+// type, so that every instruction set and every machine gives the same bits, unlike libm and xsimd.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace roofslate
         inline bool any(bool condition) { return condition; }
         inline double select(bool condition, double a, double b) { return condition ? a : b; }
 
-        // What the portable functions need of a number type besides arithmetic.
+        // Operations that the portable functions need of a number type, besides + - * /.
         inline std::uint64_t bits(double x)
         {
             std::uint64_t u;

@@ -97,7 +97,7 @@ namespace roofslate::math
         double share_above(double t) const { return normal_below(-deviate(t)); }
         double density(double t) const
         { return t > 0 && t < HUGE_VAL && s_ > 0 ? density_of_normal(deviate(t)) / (s_ * t) : 0; }
-        // Mean of what is beyond t: E max(X - t, 0).
+        // Mean excess beyond t: E max(X - t, 0).
         double mean_excess(double t) const
         {
             if (s_ == 0)

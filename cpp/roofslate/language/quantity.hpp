@@ -1,4 +1,4 @@
-// How a quantity is declared, and what can be read off the declaration.
+// Declarations of quantities, and properties derived from a declaration.
 #pragma once
 #include "roofslate/language/expr.hpp"
 #include "roofslate/language/math.hpp"
@@ -38,7 +38,7 @@ namespace roofslate
         Choices choices{};
         const char* missing_advice = nullptr; // ends the error for a missing input of it
         std::string_view fallback{}; // the quantity it comes from when it is not supplied
-        std::array<std::string_view, 4> implied_by{}; // where one of these is supplied, the default is another
+        std::array<std::string_view, 4> implied_by{}; // if one of these is supplied, the default is another
         std::array<double, 4> implied_value{};              // of each
         std::string_view bound{};                        // the input that it must not exceed
         std::string_view replaced_by{}; // the quantity whose value it takes where one of these is supplied:
@@ -365,8 +365,8 @@ namespace roofslate::quantities
 {
     using namespace roofslate::math;
 
-    // choose(overlap, board, serial_kv, none): the alternative at the position that the choice holds; the last one
-    // stands for all words that follow.
+    // choose(overlap, board, serial_kv, none): the alternative at the position of the choice. The last one serves all
+    // words that follow.
     template <class T, class... More> constexpr T choose_from(
         const T& choice,
         int position,
@@ -383,14 +383,14 @@ namespace roofslate::quantities
         const Alternatives&... alternatives)
     { return choose_from<number_of<T>>(choice, 0, number_of<T>(alternatives)...); }
 
-    // A term that vanishes with its rate: where the rate is a constant zero, nothing of the amount is asked for.
+    // A term that vanishes with its rate: for a constant zero rate, no amount is needed.
     template <class A, class B> constexpr auto spend(const A& rate, const B& amount)
     {
         using T = std::common_type_t<number_of<A>, number_of<B>>;
         return select(T(rate) == T(0.0), T(0.0), T(rate) * T(amount));
     }
 
-    // A sum with such a term. The sum alone where the rate is zero, and not sum + 0, which is an operation more.
+    // A sum with such a term. Only the sum for a zero rate, and not sum + 0, which is an operation more.
     template <class S, class A, class B> constexpr auto spend_beside(const S& sum, const A& rate, const B& amount)
     {
         using T = std::common_type_t<number_of<S>, number_of<A>, number_of<B>>;
@@ -404,7 +404,7 @@ namespace roofslate::quantities
         return select(T(term) == T(0.0), T(sum), T(sum) + T(term));
     }
 
-    // is<overlap>(o, "serial_kv"): whether the choice holds this word, which must be one of its own.
+    // is<overlap>(o, "serial_kv"): whether the choice has this word, which must be one of its words.
     template <class Q, class T> constexpr auto is(const T& choice, std::string_view word)
     {
         std::size_t position = 0;

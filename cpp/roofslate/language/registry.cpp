@@ -186,7 +186,7 @@ namespace roofslate
 
     namespace
     {
-        // Copies what decided choices leave of a tape, and notes what max and min chose.
+        // Copies the remaining operations of a tape after choices, and notes the winners of max and min.
         class Application
         {
         public:
@@ -200,7 +200,7 @@ namespace roofslate
             {
                 int position;
                 double value;
-                bool decided; // follows from choices alone
+                bool decided; // follows only from choices
             };
             Part copy(int position)
             {

@@ -68,12 +68,11 @@ namespace roofslate
         int fallback = -1, bound = -1; // likewise; -1: none
         int replaced_by = -1; // likewise
         std::vector<int> replaced_where, replaced_unless; // likewise
-        int changed =
-            -1; // likewise: its value is that of needs[0] where this one is needs[1], or the value in the spec
+        int changed = -1; // likewise: its value is needs[0]'s if this one is needs[1], or the value in the spec
         std::vector<int> implied_by; // likewise
 
         bool computed() const { return root >= 0; }
-        // Whether the other quantity stands in for it, as to what is supplied.
+        // Whether the other quantity replaces it among the supplied ones.
         template <class Supplied> bool is_replaced(const Supplied& supplied) const
         {
             bool replaced = false;
@@ -120,7 +119,7 @@ namespace roofslate
     };
     const Registry& registry(); // the built-in quantities
 
-    // What is changed of a built-in quantity, for tests of the tests.
+    // Changes of a built-in quantity, for tests of the tests.
     struct Change
     {
         Tape tape; // empty: the formula remains

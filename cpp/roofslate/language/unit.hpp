@@ -47,7 +47,7 @@ namespace roofslate
     {
         std::array<int, base_unit_count> halves{}; // exponents times two, so that a square root has a unit
         bool any = false; // the literals 0 and infinity fit every unit
-        bool written = false; // a number in a text: it may leave out what is counted
+        bool written = false; // a number in a text: it may leave out counted units
         bool mixed = false; // unlike units were added, compared or chosen between
 
         constexpr Dimension() = default;
@@ -61,7 +61,7 @@ namespace roofslate
                 return false;
         return true;
     }
-    // Whether a value in one unit may be given where the other is expected: what is counted may be left out.
+    // Whether a value in one unit may be given for the other: counted units may be left out.
     constexpr bool fits(const Dimension& given, const Dimension& expected)
     {
         for (std::size_t i = 0; i < base_unit_count; ++i)
@@ -196,7 +196,7 @@ namespace roofslate
         return r;
     }
 
-    // Where the program runs.
+    // For the run time of the program.
     inline constexpr int greatest_exponent = 4; // of units that texts may have
     std::string spell(const Dimension& dimension); // FLOP/s/chip, 1/s, byte^0.5
     const Dimension& require_readable(const Dimension& dimension); // no exponent is greater

@@ -18,7 +18,7 @@ namespace roofslate
         constexpr std::size_t most_pooled = std::size_t(2) << 30;
 
         std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
-        bool is_mapped(std::size_t bytes) { return bytes >= 2 * huge_page; }
+        [[maybe_unused]] bool is_mapped(std::size_t bytes) { return bytes >= 2 * huge_page; }
 
         void* allocate(std::size_t bytes)
         {

@@ -1,5 +1,5 @@
-// Memory on cache lines: for results, in huge pages, from a small pool that takes freed ones back; and for what is
-// computed on the way.
+// Memory on cache lines: for results, in huge pages, from a small pool that reuses freed ones, and for intermediate
+// values.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -7,7 +7,7 @@ namespace roofslate
     {
         constexpr std::size_t most_kept_values = 131072; // larger intermediates are computed again where they are used
         constexpr std::size_t most_near_values = 1024; // of a row
-        constexpr std::size_t least_saved_work = 24000; // in additions: what a pass of its own costs
+        constexpr std::size_t least_saved_work = 24000; // in additions: the cost of a separate pass
         constexpr std::size_t most_copied_values = 1u << 21;
 
         // Work of an operation a point, in units of an addition.
@@ -99,8 +99,7 @@ namespace roofslate
         find_kept();
     }
 
-    // The row runs over the innermost axis in memory, or over several where that is short and all results run on
-    // evenly.
+    // The row is the innermost axis in memory, or several if it is short and all results are contiguous.
     void PassLayout::lay_out()
     {
         const Output& first = pass_.outputs.front();
@@ -181,8 +180,7 @@ namespace roofslate
         const std::size_t own = graph_.points(axes), here = evaluations(axes);
         if (axes == pass_.axes || own > most_kept_values || here < 2 * own)
             return false;
-        // the same for all rows of the fastest loop, it stays in the nearest cache as the array that it takes the place
-        // of
+        // the same for all rows of the fastest loop, it stays in the L1 cache as the array that it replaces
         const bool stays_near = keeps_near_ && on_row(i) && pass_.row <= most_near_values && !pass_.outer.empty()
             && !(axes >> pass_.outer.back() & 1);
         const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : stays_near ? 1 : 3;

@@ -42,7 +42,7 @@ namespace roofslate
             Arena* arena,
             const List<Output>& outputs,
             AxisSet axes);
-        // The pass that computes, once for all rows of `main`, what depends on the row alone.
+        // The pass that computes, once for all rows of `main`, the values that depend only on the row.
         PassLayout(const PassLayout& main, Arena* arena, const List<Output>& outputs);
         PassLayout(
             const Graph& graph,
@@ -52,7 +52,7 @@ namespace roofslate
             const FoldPass& fold,
             Directions& directions);
 
-        const List<int>& kept() const { return kept_; }           // to be computed in passes of their own
+        const List<int>& kept() const { return kept_; }           // to be computed in separate passes
         const List<int>& kept_rows() const { return kept_rows_; } // to be computed by the pass before this one
         void set_kept_rows(const List<Output>& rows) { rows_ = rows; }
         const double* kept_row(int i) const

@@ -264,7 +264,7 @@ namespace roofslate
                 }
                 return number;
             }
-            // The reciprocals of an array of the row alone, or -1 where they do not pay.
+            // The reciprocals of an array that depends only on the row, or -1 if they do not pay.
             int reciprocals_of(int i)
             {
                 if (!layout_.set().fused || pass_.rows == 1 || pass_.row > most_row_values || !is_array(i)
@@ -327,7 +327,7 @@ namespace roofslate
                     const bool strip = on_row(i) && !is_array(i);
                     push(Code::load);
                     if (strip)
-                        ++info(i).uses; // a load is no use of its own
+                        ++info(i).uses; // a load is no separate use
                     operand(i);
                 }
                 else

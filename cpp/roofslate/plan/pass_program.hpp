@@ -1,10 +1,10 @@
-// The program of a pass: what is computed once for a row, and instructions of the accumulator machine for its points.
+// The program of a pass: values computed once for a row, and accumulator-machine instructions for its points.
 #pragma once
 #include "roofslate/plan/pass_layout.hpp"
 
 namespace roofslate
 {
-    // By node: where an earlier pass puts it.
+    // By node: the position in an earlier pass's results.
     Pass write_program(PassLayout& layout, const List<const View*>& kept);
     Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Directions& directions);
 }

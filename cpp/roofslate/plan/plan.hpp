@@ -75,7 +75,7 @@ namespace roofslate
         struct Step
         {
             Op op = Op::input; // of an array
-            std::array<int, 2> argument{-1, -1}; // from 0 on: earlier steps; below -1: of value -2 - argument
+            std::array<int, 2> argument{-1, -1}; // at least 0: earlier steps. Below -1: of value -2 - argument
             // of the left side with each argument; for steps of the right side, the reverse
             std::array<Direction, 2> difference{};
             int array = -1;
@@ -119,7 +119,7 @@ namespace roofslate
         List<int> writes; // their instructions
         int strips = 0;
         int fold = -1; // the instruction that folds
-        List<Stretch> stretches; // where it needs to run
+        List<Stretch> stretches; // stretches to run
         // of the objective from below, for a block of rows: see `direction` and `Reference::objective`
         bool has_bounds = false;
         double bound_share = 1; // of a computed bound that is left after rounding had its share

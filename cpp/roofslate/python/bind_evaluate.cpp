@@ -151,7 +151,7 @@ namespace roofslate::binding
             std::vector<double> values;
             std::vector<Supplied> numbers;
         };
-        // Each from the same inputs, which win over those of a supply; none where an input is missing.
+        // Each from the same inputs, which take precedence on a supply. None if an input is missing.
         std::vector<std::optional<double>> numbers(
             const std::vector<std::string>& names,
             const py::dict& inputs,
@@ -192,7 +192,7 @@ namespace roofslate::binding
                 steps.append(py::make_tuple(std::string(registry[q].name), graph[closure.node(q)].value));
             return steps;
         }
-        // How many values lie outside of a range; NaN does.
+        // Counts values outside of a range, NaN included.
         std::size_t count_outside(
             const py::array_t<double, py::array::c_style>& values,
             double low,

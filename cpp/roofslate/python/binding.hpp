@@ -19,7 +19,7 @@ namespace roofslate::binding
     using Array = py::array_t<double>;
     using Input = std::tuple<std::string, Array, std::vector<std::size_t>>; // quantity, values, axes of the grid
 
-    // The registry that the caller sees, kept alive: that of its context, otherwise that of the process.
+    // The registry of the caller, kept alive: its context's, otherwise the process's.
     struct Current
     {
         Current();
@@ -53,7 +53,7 @@ namespace roofslate::binding
         return supplied;
     }
 
-    // Progress and Ctrl-C, asked by the engine from time to time on the calling thread.
+    // Progress and Ctrl-C, polled by the engine on the calling thread.
     class Reporter
     {
     public:

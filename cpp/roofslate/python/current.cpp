@@ -1,4 +1,4 @@
-// Which registry a caller sees: that of its context, otherwise that of the process.
+// The registry of a caller: its context's, otherwise the process's.
 #include "roofslate/python/binding.hpp"
 #include <mutex>
 #include <pthread.h>

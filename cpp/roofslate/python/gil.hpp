@@ -9,9 +9,9 @@
 
 namespace roofslate::binding
 {
-    // Before 3.14, Python ends a thread that asks for the GIL of an ending interpreter by unwinding its stack: through
-    // destructors, and away from other threads that still use it. Such a thread waits for the end of the process
-    // instead, as from 3.14 on.
+    // Before 3.14, Python ends a thread that asks for the GIL of an ending interpreter by unwinding its stack:
+    // through destructors, and away from other threads that still use it. Such a thread waits for the end of the
+    // process instead, as 3.14 and later do.
     template <class Call> auto outliving(const Call& call)
     {
 #if defined(__GLIBCXX__)

@@ -219,6 +219,16 @@ namespace roofslate::quantities
             in<bandwidth_efficiency, T> eta_m)
         { return (F * eta_c) / (m * eta_m); }
     };
+    struct price_per_flop
+    {
+        static constexpr Spec spec =
+            Spec("p/F", "USD/FLOP", "rental price per FLOP at the achieved fraction of peak compute", "R1.5");
+        template <class T> static constexpr T formula(
+            in<chip_price, T> p,
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta_c)
+        { return p / (F * eta_c); }
+    };
 
     struct arithmetic_intensity
     {
@@ -271,6 +281,7 @@ namespace roofslate::quantities
         replica_price,
         hbm_drain_time,
         ridge_point,
+        price_per_flop,
         arithmetic_intensity,
         attainable_flops>;
 }

@@ -506,7 +506,7 @@ namespace roofslate::quantities
                 .positive()
                 .otherwise<training_bytes_per_weight>();
     };
-    struct active_dense_parameters_per_chip
+    struct dense_parameters_per_chip
     {
         static constexpr Spec spec =
             Spec("N_d/(P G_t)", "parameter/chip", "dense parameters per chip, fullest stage", "R3.6");
@@ -541,7 +541,7 @@ namespace roofslate::quantities
             in<training_bytes_per_weight, T> w,
             in<microbatches, T> n,
             in<repeated_forward, T> again,
-            in<active_dense_parameters_per_chip, T> N_c,
+            in<dense_parameters_per_chip, T> N_c,
             in<routed_parameters_per_chip, T> N_k,
             in<hbm_bandwidth, T> m,
             in<bandwidth_efficiency, T> eta)
@@ -602,7 +602,7 @@ namespace roofslate::quantities
             "LoRA, arXiv 2106.09685");
         template <class T> static constexpr T formula(
             in<trained_weights, T> trained,
-            in<active_dense_parameters_per_chip, T> N_c,
+            in<dense_parameters_per_chip, T> N_c,
             in<adapter_parameters, T> N_L,
             in<pipeline_stages, T> P,
             in<tensor_parallel, T> G_t,
@@ -629,7 +629,7 @@ namespace roofslate::quantities
             in<trained_weights, T> trained,
             in<sharded_state, T> z,
             in<frozen_bytes_per_weight, T> w_f,
-            in<active_dense_parameters_per_chip, T> N_c,
+            in<dense_parameters_per_chip, T> N_c,
             in<dense_weight_copies, T> G_1,
             in<routed_parameters_per_chip, T> N_k,
             in<routed_copies, T> G_2)
@@ -720,7 +720,7 @@ namespace roofslate::quantities
             in<trained_routed_parameters_per_chip, T> N_k,
             in<trained_weights, T> trained,
             in<frozen_bytes_per_weight, T> w_f,
-            in<active_dense_parameters_per_chip, T> N_d,
+            in<dense_parameters_per_chip, T> N_d,
             in<routed_parameters_per_chip, T> N_r,
             in<dense_weight_copies, T> G_1,
             in<routed_copies, T> G_2,
@@ -985,7 +985,7 @@ namespace roofslate::quantities
         stage_communication_time,
         training_bytes_per_weight,
         frozen_bytes_per_weight,
-        active_dense_parameters_per_chip,
+        dense_parameters_per_chip,
         routed_parameters_per_chip,
         dequantization_time,
         output_head_place,

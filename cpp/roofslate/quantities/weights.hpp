@@ -62,12 +62,13 @@ namespace roofslate::quantities
     struct leftover_experts
     {
         static constexpr Spec spec =
-            Spec("X \\;\\mathrm{mod}\\; G_e", "1", "routed experts left after an equal number per chip", "R2.2");
+            Spec("(X + R_X) \\;\\mathrm{mod}\\; G_e", "1", "routed experts left after an equal number a chip", "R2.2");
         template <class T> static constexpr T formula(
             in<experts, T> X,
+            in<redundant_experts, T> R,
             in<expert_parallel, T> G_e,
             in<experts_per_chip, T> X_G)
-        { return X - floor(X_G) * G_e; }
+        { return beside(X, R) - floor(X_G) * G_e; }
     };
     struct max_experts_per_chip
     {

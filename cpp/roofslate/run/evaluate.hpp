@@ -6,8 +6,7 @@
 
 namespace roofslate
 {
-    // The quantities over the grid of all axes that the inputs have, each on its own axes only, in the order in which
-    // the axes come.
+    // The quantities on the grid of all axes of the inputs, each only on its axes, in the order of the axes.
     std::vector<Labelled> evaluate(
         const std::vector<std::string>& quantities,
         const Inputs& inputs,

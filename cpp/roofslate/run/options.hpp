@@ -1,4 +1,4 @@
-// What becomes of the tiles. `store` writes them into memory; sinks that fold them run over the same passes.
+// Destinations of tiles: `store` writes them to memory, sinks that fold them run on the same passes.
 #pragma once
 #include "roofslate/plan/plan.hpp"
 #include <functional>

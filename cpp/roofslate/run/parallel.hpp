@@ -1,4 +1,4 @@
-// Threads that share out the chunks of a call, and what tells the caller how far it is.
+// Threads that share the chunks of a call, and the progress report to the caller.
 #pragma once
 #include "roofslate/language/error.hpp"
 #include "roofslate/run/options.hpp"
@@ -51,8 +51,8 @@ namespace roofslate
         }
     };
 
-    // Each thread makes a state of its own and does chunks with it: work(state, number of the chunk) gives the points
-    // done. Throws what one of them threw, or Interrupted. Where it is not long, no thread is woken for it.
+    // Each thread makes a separate state and does chunks with it: work(state, number of the chunk) gives the points
+    // done. Throws the error of one of them, or Interrupted. For short work no thread is woken.
     template <class MakeState, class Work> void in_parallel(
         int threads,
         std::size_t chunks,

@@ -93,7 +93,7 @@ namespace roofslate
         std::list<Task*> tasks{}; // with something open
         std::atomic<int> open{0}; // of all tasks
         int idle = 0; // threads without a task
-        std::list<std::thread::native_handle_type> asleep{}; // those of them that must be woken
+        std::list<std::thread::native_handle_type> asleep{}; // the sleeping ones, to be woken
         Clock::time_point start{}, end{}; // of the last task
         int most_idle = int(std::max(1u, std::thread::hardware_concurrency()));
 

@@ -16,8 +16,6 @@ namespace roofslate
         constexpr double level_change = 4 * rounding; // of what is level
         constexpr double near_errors = 4; // sides that may be equal but for rounding
         constexpr double agreed_share = 1e-12; // of sides that agree at a root
-        // at a root, the tangent's zero is nearer, though rounding shakes the sides
-        constexpr double near_step = 1e-9;
         constexpr double declared_error = 0x1p16; // in units of rounding, of a side with many terms that nearly cancel
         constexpr double close_share = 0x1p-30; // sides that Newton's step brings together
 

@@ -1,1 +1,1 @@
-"""Helpers that know nothing of the field: messages, files, TOML, progress, threads, versions."""
+"""Domain-independent helpers: messages, files, TOML, progress, threads, versions."""

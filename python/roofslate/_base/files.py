@@ -64,9 +64,9 @@ def read_text(path: Path, kind: str, most: int) -> str:
 def whole_file(target: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[IO[bytes]]:
     """A file that gets its name when all of it is on the disk, or never.
 
-    Until then it has another name in the same folder, which starts with a dot and ends in ``.partial``; what a killed
-    process left there is removed. A link stays a link, and a file that is replaced hands its permissions on. A device,
-    a pipe or an open file (``/dev/stdout``) is written to as it stands.
+    Until then it has another name in the same folder, which starts with a dot and ends in ``.partial``. Leftovers of
+    killed processes are removed. A link stays a link, and a file that is replaced hands its permissions on. A device,
+    a pipe or an open file (``/dev/stdout``) is written to directly.
 
     Parameters
     ----------
@@ -118,10 +118,10 @@ def whole_file(target: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
 
 
 def _descriptor(path: Path) -> int | None:
-    """Number of an open file that a path stands for: what it was opened on may be no name, or be appended to."""
+    """Return the number of the open file that a path such as ``/dev/stdout`` refers to."""
     streams = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
-    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", str(path))
-    return int(found[1]) if found else streams.get(str(path))
+    match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", str(path))
+    return int(match[1]) if match else streams.get(str(path))
 
 
 def write(target: str | os.PathLike[str], content: str | bytes) -> None:

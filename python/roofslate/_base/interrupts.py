@@ -1,4 +1,4 @@
-"""Ctrl-C while a program loads its modules: an import that is broken off may end in any error."""
+"""Ctrl-C during the import of modules: an interrupted import may end in any error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def leave_on_interrupt() -> None:
-    """Leave at once on Ctrl-C, while there is nothing to clean up; a program that ignores it still does."""
+    """Leave at once on Ctrl-C as long as there is nothing to clean up."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
@@ -32,13 +32,13 @@ def _raise(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def raise_on_interrupt() -> None:
-    """Raise KeyboardInterrupt on Ctrl-C from here on, and remember it; a handler of the caller's stays."""
+    """Raise and record KeyboardInterrupt on Ctrl-C, unless the caller has a handler."""
     _seen.clear()
-    own = (_leave, _raise, signal.default_int_handler)
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) in own:
+    replaceable = (_leave, _raise, signal.default_int_handler)
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) in replaceable:
         signal.signal(signal.SIGINT, _raise)
 
 
 def was_interrupted() -> bool:
-    """Whether Ctrl-C was pressed since `raise_on_interrupt`, in whatever error it ended."""
+    """Return True if Ctrl-C was pressed since `raise_on_interrupt`, in whatever error it ended."""
     return bool(_seen)

@@ -88,7 +88,7 @@ def parsed_json(text: str, path: str, *, deepest: int, most: int) -> dict[str, A
         raise PresetError(f"{path}: nested too deeply") from None
     except _TwiceError:
         key, line = next((key, line) for key, line, again in keys_of(text) if again)
-        raise PresetError(f"{path}, line {line}: the key {shown(key)} stands twice in one object") from None
+        raise PresetError(f"{path}, line {line}: duplicate key {shown(key)} in one object") from None
     if not isinstance(content, dict):
         raise PresetError(f"{path}: expected an object of keys, got {shown(content)}")
     return content

@@ -31,7 +31,7 @@ class Lock:
         self._lock.release()
 
     def renew(self) -> None:
-        """Forget an owner that is not in this process; the thread that forked stays an owner."""
+        """Forget an owner that is not in this process. The forking thread stays an owner."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:
@@ -43,7 +43,7 @@ class cached_property(functools.cached_property[T]):  # noqa: N801  # as in func
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         super().__init__(compute)
-        self.lock = Lock()  # that of all instances, before Python 3.12
+        self.lock = Lock()  # shared by all instances, as before Python 3.12
 
 
 def _renew() -> None:

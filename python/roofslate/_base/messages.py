@@ -13,11 +13,30 @@ from roofslate.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "is_text", "shown", "unknown", "warn"]
+__all__ = ["did_you_mean", "is_text", "pip_install", "shown", "unknown", "warn"]
 
 
 _LONGEST = 100  # characters of what was given that a message repeats
 _PACKAGE = str(Path(__file__).parents[1])
+
+
+def pip_install(extra: str, package: str = _PACKAGE) -> str:
+    """Command that installs an extra of the package, in a clone from its folder.
+
+    Parameters
+    ----------
+    extra : str
+        Such as ``"jupyter"``.
+    package : str
+        Folder of the package.
+
+    Returns
+    -------
+    str
+        Such as ``pip install 'roofslate[jupyter]'``.
+    """
+    is_cloned = (Path(package).parents[1] / "pyproject.toml").is_file()
+    return f"pip install '{'.' if is_cloned else 'roofslate'}[{extra}]'"
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -34,19 +53,19 @@ def _nearest(given: str, known: Iterable[str]) -> list[str]:
     names: dict[str, str] = {}
     for name in known:
         names.setdefault(name.casefold(), name)
-    wanted = given.casefold()
-    scored = [(difflib.SequenceMatcher(None, wanted, name).ratio(), name) for name in names]
+    folded = given.casefold()
+    scored = [(difflib.SequenceMatcher(None, folded, name).ratio(), name) for name in names]
     best = max((score for score, _ in scored), default=0.0)
     near = sorted(((s, n) for s, n in scored if s >= 0.6 and s >= best - 0.08), key=lambda pair: (-pair[0], pair[1]))
-    found = [name for _, name in near[:3]]
-    if len(wanted) >= 2 and best < 0.85:
-        parts = [name for name in names if wanted in name and name not in found]
-        found += sorted(parts, key=lambda name: not name.startswith(wanted))
-    return [names[name] for name in found[:5]]
+    nearest = [name for _, name in near[:3]]
+    if len(folded) >= 2 and best < 0.85:
+        parts = [name for name in names if folded in name and name not in nearest]
+        nearest += sorted(parts, key=lambda name: not name.startswith(folded))
+    return [names[name] for name in nearest[:5]]
 
 
 def shown(given: object) -> str:
-    """What was given, short enough for a sentence."""
+    """Represent a given value, short enough for a sentence."""
     cut = isinstance(given, (str, bytes, bytearray)) and len(given) > _LONGEST  # a text may fill the memory
     try:
         text = repr(given[:_LONGEST] if cut else given)  # type: ignore[index]
@@ -59,7 +78,7 @@ def shown(given: object) -> str:
 
 
 def is_text(word: str) -> bool:
-    """Whether a text can be written: without halves of surrogate pairs."""
+    """Return True if a text can be encoded, i.e. has no halves of surrogate pairs."""
     if word.isascii():
         return True
     try:
@@ -70,7 +89,7 @@ def is_text(word: str) -> bool:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """End of a message that names what was probably meant; empty where nothing is near."""
+    """Return the end of a message that suggests the nearest names, or an empty text."""
     near = [repr(name) for name in _nearest(given, known)]
     if not near:
         return ""

@@ -1,4 +1,4 @@
-"""A progress bar for long calls: shown from one second on."""
+"""A progress bar for calls that last longer than a second."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _DELAY = 1.0  # seconds before a bar appears
 
 
 class Progress:
-    """What the engine calls from time to time with points done and points in all.
+    """Progress callback of the engine: points done and points in all.
 
     Parameters
     ----------
-    wanted : None, bool or callable
-        None: a bar where a person looks on (a terminal or a notebook); False: none; a function of (done, total).
+    requested : None, bool or callable
+        None: a bar in a terminal or a notebook. False: none. A function of (done, total).
     unit : str
-        What is counted.
+        Unit of the count.
     """
 
     __slots__ = ("_bar", "_start", "_unit", "_wanted")
 
-    def __init__(self, wanted: bool | Callable[[int, Any], Any] | None, unit: str = "point") -> None:
-        self._wanted, self._unit = wanted, unit
+    def __init__(self, requested: bool | Callable[[int, Any], Any] | None, unit: str = "point") -> None:
+        self._wanted, self._unit = requested, unit
         self._start = time.monotonic()
         self._bar: Any = None
 
@@ -45,7 +45,7 @@ class Progress:
 
     @property
     def callback(self) -> Callable[[int, Any], Any] | None:
-        """For what counts; None where nobody looks on."""
+        """Callback of the engine, None without an observer."""
         if callable(self._wanted):
             return self._wanted
         if self._wanted is False or (self._wanted is None and not _watched()):

@@ -20,11 +20,11 @@ __all__ = ["reading_by", "reading_threads", "thread_count"]
 _MOST_THREADS = 4096
 
 
-def thread_count(wanted: int | None) -> int:
-    """Threads of a call: what was asked for, the environment's word, or the processors that the process may use."""
+def thread_count(requested: int | None) -> int:
+    """Return the threads of a call: as requested, set by the environment or available."""
     name = "threads"
-    given: object = wanted
-    if wanted is None:
+    given: object = requested
+    if requested is None:
         name = "ROOFSLATE_THREADS"
         given = os.environ.get(name)
         if not given:
@@ -55,9 +55,9 @@ _reading = ContextVar("roofslate_reading_threads", default=1)
 
 
 @contextmanager
-def reading_by(wanted: int | None) -> Iterator[None]:
+def reading_by(requested: int | None) -> Iterator[None]:
     """Let the threads of a call read its inputs too."""
-    token = _reading.set(thread_count(wanted))
+    token = _reading.set(thread_count(requested))
     try:
         yield
     finally:

@@ -89,7 +89,7 @@ class TomlFile:
 
     @classmethod
     def parse(cls, path: Path, text: str, kind: str) -> TomlFile:
-        """Read a text as `read` reads its file; errors name the file.
+        """Read a text as `read` reads its file. Errors name the file.
 
         Parameters
         ----------
@@ -139,11 +139,11 @@ def toml_value(x: str | float | Sequence[Any]) -> str:
 
 
 def _content(path: Path, text: str, kind: str) -> dict[str, Any]:
-    """Tables of a text that a parser can take; what may exhaust it is refused before."""
+    """Parse a text after a check that the parser cannot exhaust memory or the stack."""
     bare = _TEXTS.sub(_newlines, text)
     for limit, what in _LIMITS:
-        if found := limit.search(bare):
-            raise PresetError(f"{path}, line {bare.count(chr(10), 0, found.start()) + 1}: {what}")
+        if match := limit.search(bare):
+            raise PresetError(f"{path}, line {bare.count(chr(10), 0, match.start()) + 1}: {what}")
     depth = 0
     for bracket in re.finditer(r"[\[{\]}]", bare):
         depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
@@ -158,9 +158,11 @@ def _content(path: Path, text: str, kind: str) -> dict[str, Any]:
     except RecursionError:  # of a caller that is deep itself
         raise PresetError(f"{path}: lists or tables are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
-        told = re.fullmatch(r"(.*) \(at line (\d+), (column \d+)\)", str(error), re.DOTALL)
-        place, message = (told[2], f"{told[1]:.200} ({told[3]})") if told else (text.count("\n") + 1, str(error))
-        raise PresetError(f"{path}, line {place}: {message}") from None
+        located = re.fullmatch(r"(.*) \(at line (\d+), (column \d+)\)", str(error), re.DOTALL)
+        line_number, message = (
+            (located[2], f"{located[1]:.200} ({located[3]})") if located else (text.count("\n") + 1, str(error))
+        )
+        raise PresetError(f"{path}, line {line_number}: {message}") from None
 
 
 def _newlines(match: re.Match[str]) -> str:

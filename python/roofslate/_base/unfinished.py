@@ -43,7 +43,7 @@ class Unfinished:
 
     def __enter__(self) -> Unfinished:
         names = (_name(self._target, str(k)) for k in range(_NAMES))
-        opened = next((found for name in names if (found := _opened(name)) is not None), None)
+        opened = next((candidate for name in names if (candidate := _opened(name)) is not None), None)
         while opened is None:
             opened = _opened(_name(self._target, os.urandom(4).hex()))
         self._path, handle = opened
@@ -74,12 +74,12 @@ class Unfinished:
 
 def _name(target: Path, mark: str) -> Path:
     """Name in the folder of the target, as long as names may be."""
-    room = _LONGEST - len(f"..{mark}.partial")
-    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:room])}.{mark}.partial")
+    longest = _LONGEST - len(f"..{mark}.partial")
+    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:longest])}.{mark}.partial")
 
 
 def _opened(path: Path) -> tuple[Path, int] | None:
-    """New file, locked; None where another process writes one of this name."""
+    """Open the new file and lock it, or return None if another process writes one of this name."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     for _ in range(2):
         try:
@@ -95,7 +95,7 @@ def _opened(path: Path) -> tuple[Path, int] | None:
 
 
 def _is_locked(handle: int) -> bool:
-    """Whether the new file is ours: another process may have removed it before it was locked."""
+    """Return True if the new file is ours. Another process may remove it before it is locked."""
     if sys.platform == "win32":
         return True
     try:
@@ -106,7 +106,7 @@ def _is_locked(handle: int) -> bool:
 
 
 def _removed(path: Path) -> bool:
-    """Remove a file that nobody writes; whether it is gone."""
+    """Remove a file without a writer and return True if it is gone."""
     if sys.platform == "win32":
         try:
             path.unlink(missing_ok=True)

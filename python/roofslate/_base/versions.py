@@ -1,4 +1,4 @@
-"""What a report of a bug needs to know of the machine."""
+"""Versions and machine properties for bug reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OPTIONAL = (
 
 
 def show_versions(file: TextIO | None = None) -> None:
-    """Print the versions of Roofslate, Python and what both rest on, and how this machine computes.
+    """Print the versions of Roofslate, Python and their libraries, and the machine's instruction set.
 
     Parameters
     ----------

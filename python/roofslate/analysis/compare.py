@@ -183,7 +183,9 @@ def _annotate(ax: Axes, x: float, y: float, text: str) -> None:
     ax.annotate(text, (x, y), xytext=(7, 0), textcoords="offset points", va="center", fontsize=9)
 
 
-def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared: Any) -> Comparison:
+def compare(
+    a: Mapping[str, Any] | str, b: Mapping[str, Any], output: Mapping[str, Any] | str, /, **shared: Any
+) -> Comparison:
     """Explain the ratio of an output in two scenarios, factor by factor.
 
     The factor of each differing input is the mean effect of its change, over all orders in which inputs could change:
@@ -197,7 +199,7 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     a, b : dict
         Inputs of the two scenarios, as for `value`.
     output : str
-        Name of a numeric quantity.
+        Name of a numeric quantity. It may also come first, as in other calls: ``rs.compare(output, a, b)``.
     **shared
         Inputs of both scenarios.
 
@@ -226,14 +228,15 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
       hbm_bandwidth  3.35 TB/s → 4.8 TB/s  × 0.6979  25 ms        █████████████████████
       b                                    × 1.047   25 ms
     """
-    (name,) = wanted_names([output])
+    first, second, requested = _output_last(a, b, output)
+    (name,) = wanted_names([requested])
     q = lookup(name)
     if q.choices:
         raise InputTypeError(f"{name} is one of {q.range_text}. Only numbers have a ratio.")
-    for side, given in (("a", a), ("b", b)):
+    for side, given in (("a", first), ("b", second)):
         _check_side(side, given, shared)
-    a, b, shared = _of_their_days(a, b, shared)
-    sides = [_settings(side, given, name, shared) for side, given in (("a", a), ("b", b))]
+    first, second, shared = _of_their_days(first, second, shared)
+    sides = [_settings(side, given, name, shared) for side, given in (("a", first), ("b", second))]
     before, after = (_end(side, q, {**shared, **settings}) for side, settings in zip("ab", sides, strict=True))
     if not 0 < after / before < math.inf:
         raise ValueRangeError(f"the ratio of {name} is out of range: {before!r} in scenario a, {after!r} in scenario b")
@@ -256,6 +259,10 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     rows = [Factor(group, _said(group, sides[0]), _said(group, sides[1]), x) for group, x in factors.items()]
     rows.sort(key=lambda row: (-abs(math.log(row.factor)), row.name))
     return Comparison(q, before, after, tuple(rows))
+
+
+def _output_last(a: Any, b: Any, output: Any) -> tuple[Any, Any, Any]:
+    return (b, output, a) if isinstance(a, str) else (a, b, output)
 
 
 def _check_side(side: str, given: Any, shared: Mapping[str, Any]) -> None:

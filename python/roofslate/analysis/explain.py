@@ -1,4 +1,4 @@
-"""The derivation of a value, as on the board: formula, numbers put in, result, and which term binds."""
+"""`rs.explain`: the derivation of a value, with formulas, numbers and bottlenecks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from roofslate._base.messages import shown
 from roofslate.analysis.dependencies import Dependencies
 from roofslate.analysis.origins import origin
 from roofslate.analysis.workbook import Scenario, write_workbook
+from roofslate.display.conditions import reason_of
 from roofslate.display.html import LITERAL, html_table
 from roofslate.display.markdown import escaped, untagged
 from roofslate.display.mathml import mathml
@@ -36,7 +37,7 @@ _FROM_DEFAULTS = "computed from defaults"
 
 @dataclass(frozen=True)
 class Binding:
-    """What a max or min in a formula chose, and by how much."""
+    """The selected term of a max or min, and its margin."""
 
     winner: str
     loser: str
@@ -54,7 +55,7 @@ class Binding:
 
 
 def bindings_of(decisions: Sequence[tuple[bool, str, float, str, float]]) -> tuple[Binding, ...]:
-    """What the max and min of a formula chose; a limit that is off by default is inf and binds nothing."""
+    """Return the selected terms of each max and min, without limits that are infinite."""
     return tuple(
         Binding(winner, loser, winner_value, loser_value, maximum)
         for maximum, winner, winner_value, loser, loser_value in decisions
@@ -64,14 +65,14 @@ def bindings_of(decisions: Sequence[tuple[bool, str, float, str, float]]) -> tup
 
 @dataclass(frozen=True)
 class Part:
-    """A quantity of the derivation and its value in base units; of a choice, its position."""
+    """A quantity of the derivation, and its value in base units or the index of its choice."""
 
     quantity: Quantity
     value: float
 
     @property
     def result(self) -> str:
-        """The value as a person reads it."""
+        """The formatted value."""
         q = self.quantity
         return repr(q.choices[int(self.value)]) if q.choices else units.format(self.value, q.unit)
 
@@ -84,17 +85,17 @@ class Step(Part):
     ----------
     quantity : Quantity
     value : float
-        In base units; of a choice, its position.
+        In base units, or the index of the choice.
     needs : tuple of str
-        The quantities that decide the value here, in the formula's order.
+        Quantities that determine the value, in the order of the formula.
     formula, substituted : str
-        What choices leave of the formula, in names and with the numbers put in.
+        The selected branch of the formula, with names and with numbers.
     latex, latex_substituted : str
-        The same as LaTeX.
+        Both as LaTeX.
     bindings : tuple of Binding
-        What max and min chose.
+        Selected terms of max and min.
     choices : tuple of str
-        Decided choices, as ``overlap = 'board'``, and conditions that led to this formula.
+        Choices, such as ``overlap = 'board'``, and the reason for the branch in words: ``since experts is 0``.
     """
 
     needs: tuple[str, ...]
@@ -107,12 +108,12 @@ class Step(Part):
 
     @property
     def remark(self) -> str:
-        """Which terms bind and what was decided."""
+        """Selected terms, choices, and the reason for the branch."""
         return "; ".join([*map(str, self.bindings), *self.choices])
 
     @property
     def aligned(self) -> str:
-        """Formula, numbers put in and result as LaTeX, one below the other."""
+        """Formula, numbers and result as LaTeX, one below the other."""
         sides = dict.fromkeys([self.latex, self.latex_substituted, _latex_number(self.quantity, self.value)])
         rows = [f"{'' if k else self.quantity.symbol} &= {side}" for k, side in enumerate(sides)]
         return "\\begin{aligned}\n" + untagged(" \\\\\n".join(rows)) + "\n\\end{aligned}"
@@ -120,28 +121,28 @@ class Step(Part):
 
 @dataclass(frozen=True)
 class Given(Part):
-    """A quantity at which the derivation ends, and where its number comes from."""
+    """A quantity at which the derivation ends, and the origin of its number."""
 
-    origin: str  # "given", "default", "computed from defaults", the preset and its source, the depth that derives it
+    origin: str  # "given", "default", "computed from defaults", the preset and its source, or the depth to derive it
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """The derivation of one value, top-down, with the inputs at its end.
 
-    `str()` gives text; `markdown`, `latex` and `html` are texts too. Jupyter shows the HTML, whose formulas a browser
-    draws by itself; what makes a PDF of a notebook takes the LaTeX.
+    `str()` returns text, `markdown`, `latex` and `html` other formats. Jupyter shows the HTML, with formulas as MathML.
+    Converters of notebooks to PDF use the LaTeX.
 
     Attributes
     ----------
     steps : tuple of Step
-        The quantity that was asked for first; each one before those that it needs.
+        The requested quantity first, each quantity before its needs.
     inputs : tuple of Given
-        What was given, and with a `depth` what is not derived any further.
+        Inputs, and with a `depth` the quantities below it.
     band : str
-        The band of the value, where it was asked for.
+        The prediction interval of the value, if requested.
     basis : str
-        Lower bound (``floor``) or ``estimate``, as `evaluate` says it; empty where no constant takes part.
+        Lower bound (``floor``) or ``estimate``, as in `evaluate`. Empty without constants.
     support : str
         Support of an estimate: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     """
@@ -155,7 +156,7 @@ class Explanation:
 
     @property
     def value(self) -> float | str:
-        """The explained value, in base units; of a choice, its word."""
+        """The explained value in base units, or the word of a choice."""
         first = self._parts[0]
         q = first.quantity
         return q.choices[int(first.value)] if q.choices else first.value
@@ -165,7 +166,7 @@ class Explanation:
         return [*self.steps, *self.inputs]
 
     def graph(self) -> Dependencies:
-        """The quantities of the derivation and which takes which, to be drawn by Graphviz or matplotlib.
+        """Return the dependency graph, for Graphviz or matplotlib.
 
         Returns
         -------
@@ -182,14 +183,14 @@ class Explanation:
         )
 
     def to_excel(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the derivation into a workbook with live formulas, see `roofslate.to_excel`.
+        """Write the derivation as a workbook with live formulas, see `roofslate.to_excel`.
 
         Parameters
         ----------
         path : path
             A file whose name ends in ``.xlsx``.
         overwrite : bool
-            Replace a file that exists.
+            Replace an existing file.
         """
         if self._scenario is None:
             raise InputTypeError("this derivation has no scenario to write; make it with rs.explain")
@@ -232,7 +233,7 @@ class Explanation:
 
     @property
     def latex(self) -> str:
-        """The derivation as LaTeX, one aligned block a quantity."""
+        """The derivation as LaTeX, one aligned block per quantity."""
         return "\n\n".join(f"\\[\n{step.aligned}\n\\]" for step in self.steps)
 
     @property
@@ -264,30 +265,32 @@ class Explanation:
 
     @property
     def _legend(self) -> list[str]:
-        """The basis, the band and the meaning of the letters of the sources, in a line each, as far as there are."""
-        told: dict[str, str] = {}
+        """Lines for basis, support, interval, and the letters of sources."""
+        meanings: dict[str, str] = {}
         for part in self._parts:
             if isinstance(part, Given) and not part.origin.startswith("default"):
                 continue
             source = part.quantity.source
-            if place := re.fullmatch(r"R(\d+)\.(\d+)", source):
-                told.setdefault("R", f"{source} is relation {place[2]} of chapter {place[1]} of Reiner Pope's lecture")
-            elif place := re.fullmatch(r"Q(\d+)", source):
-                told.setdefault("Q", f"{source} is question {place[1]} that the lecture leaves open")
-        sources = [f"Sources: {', '.join(told.values())}; see docs/reference/sources.md"] if told else []
+            if label := re.fullmatch(r"R(\d+)\.(\d+)", source):
+                meanings.setdefault(
+                    "R", f"{source} is relation {label[2]} of chapter {label[1]} of Reiner Pope's lecture"
+                )
+            elif label := re.fullmatch(r"Q(\d+)", source):
+                meanings.setdefault("Q", f"{source} is question {label[1]} that the lecture leaves open")
+        sources = [f"Sources: {', '.join(meanings.values())}; see docs/reference/sources.md"] if meanings else []
         basis = [f"Basis: {self.basis}"] * bool(self.basis) + [f"Support: {self.support}"] * bool(self.support)
         return [*basis, *[self.band] * bool(self.band), *sources]
 
 
 def _latex_number(q: Quantity, x: float) -> str:
-    if q.choices and not math.isnan(x):  # of a branch that is not taken
+    if q.choices and not math.isnan(x):  # of a branch that is not selected
         return f"\\text{{{q.choices[int(x)].replace('_', ' ')}}}"
     if math.isinf(x):
         return "\\infty" if x > 0 else "-\\infty"
     text = units.format(x, q.unit)
     for character in "$%&_#":
         text = text.replace(character, f"\\{character}")
-    # no powers in text
+    # LaTeX has no powers in text mode
     return re.sub(r"\^([\d.]+)", r"}^{\1}\\text{", f"\\text{{{text}}}").removesuffix("\\text{}")
 
 
@@ -300,32 +303,32 @@ def explain(
     bands: float | Bands | FittedConstants | None = None,
     **inputs: Any,
 ) -> Explanation:
-    """The derivation of one value, as on the board.
+    """Derive one value step by step: formula, numbers, result, bottleneck.
 
     Parameters
     ----------
     output : str
         Name of a quantity.
     scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+        Inputs by name, as for `inputs`. A keyword takes precedence.
     depth : int, optional
-        How many levels below the output are derived; what lies deeper is listed among the inputs, with its value and
-        the depth that derives it. By default everything is derived but what is off: a quantity that is 0 or 1 from
-        defaults alone is listed among the inputs as ``computed from defaults``.
+        Levels below the output to derive. Deeper quantities are listed among the inputs, with their value and the depth
+        to derive them. By default everything is derived, except disabled features: a quantity that is 0 or 1 by its
+        defaults is listed among the inputs as ``computed from defaults``.
     bands : float, Bands or Calibration, optional
-        As for `evaluate`: what is measured lies in between.
+        Prediction interval, as for `evaluate`.
     **inputs
-        As for `evaluate`, but none of them may be an axis.
+        As for `evaluate`, but no axes.
 
     Returns
     -------
     Explanation
-        Text with `str()`, HTML, Markdown and LaTeX, and a graph; every number in it is that of `value`.
+        As text, HTML, Markdown, LaTeX and a graph. Every number equals the result of `value`.
 
     Raises
     ------
     MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput
-        As for `evaluate`, and for a `depth` that is no whole number from 0 on.
+        As for `evaluate`, and for a `depth` that is negative or no integer.
 
     Examples
     --------
@@ -363,18 +366,18 @@ def explain(
     steps: dict[str, Step] = {}
     level = {name: 0}
     queue = [name]
-    for reached in queue:  # which grows; the first way to a quantity is the shortest
-        q = lookup(reached)
-        if reached in supplied or not (q.computed or q.fallback in values):
+    for current in queue:  # breadth first, so the first path to a quantity is the shortest
+        q = lookup(current)
+        if current in supplied or not (q.computed or q.fallback in values):
             continue
-        if reached != name and by_default.is_off(reached):
+        if current != name and by_default.is_off(current):
             continue
-        steps[reached] = _step(q, values)
-        for need in steps[reached].needs:
+        steps[current] = _step(q, values)
+        for need in steps[current].needs:
             if need not in level:
-                level[need] = level[reached] + 1
+                level[need] = level[current] + 1
                 queue.append(need)
-    order = _top_down(name, steps)  # of all levels, so that a depth keeps the order
+    order = _top_down(name, steps)  # of all levels, so that the order does not depend on the depth
     steps = {n: step for n, step in steps.items() if level[n] <= levels}
     shown_names = {name, *(need for step in steps.values() for need in step.needs)}
     order = [n for n in order if n in shown_names]
@@ -385,19 +388,19 @@ def explain(
     }
     givens = [Given(lookup(n), values[n], origin) for n, origin in origins.items()]
     band = band_text(wide, name, values[name], grid) if wide else ""
-    said = basis([name], grid) if carries_constants(name, grid.registry) else {}
-    text = ", calibration ".join(said[key] for key in ("basis", "calibration") if key in said)
+    labels = basis([name], grid) if carries_constants(name, grid.registry) else {}
+    text = ", calibration ".join(labels[key] for key in ("basis", "calibration") if key in labels)
     if grid.layout:
         text = f"{text}; layout {grid.layout}" if text else f"layout {grid.layout}"
     if grid.dequantized:
         text = f"{text}; {grid.dequantized}" if text else grid.dequantized
-    scenario_numbers = Scenario(supplied, {n: origin(lookup(n), grid, values) for n in supplied}, {name: said})
+    scenario_numbers = Scenario(supplied, {n: origin(lookup(n), grid, values) for n in supplied}, {name: labels})
     shown_steps = tuple(steps[n] for n in order if n in steps)
-    return Explanation(shown_steps, tuple(givens), band, text, said.get("support", ""), scenario_numbers)
+    return Explanation(shown_steps, tuple(givens), band, text, labels.get("support", ""), scenario_numbers)
 
 
 class _DefaultsAlone:
-    """Which quantities follow from defaults alone, whatever the scenario."""
+    """Quantities that depend on defaults only, in every scenario."""
 
     def __init__(self, grid: Grid, values: Mapping[str, float]) -> None:
         self._grid = grid
@@ -405,7 +408,7 @@ class _DefaultsAlone:
         self._known: dict[str, bool] = {}
 
     def is_off(self, name: str) -> bool:
-        """Whether a computed quantity is 0 or 1 by default: the neutral element of a technique that is not used."""
+        """Return True if a computed quantity is 0 or 1 by default, so its feature is disabled."""
         q = lookup(name)
         return self._values[name] in (0, 1) and not q.choices and self._is_computed(q) and self._holds(name)
 
@@ -430,7 +433,7 @@ def _whole(depth: Any) -> int:
 
 
 def _top_down(name: str, steps: Mapping[str, Step]) -> list[str]:
-    """Names in an order in which each stands before what it needs, the deepest inputs last."""
+    """Sort names so that each precedes its needs, the deepest inputs last."""
     order: dict[str, None] = {}
 
     def visit(current: str) -> None:
@@ -450,7 +453,7 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
         sides = (source.name, Part(source, x).result, source.symbol, _latex_number(source, x))
         return Step(q, values[q.name], (source.name,), *sides)
     needs = [lookup(need) for need in q.needs]
-    numbers = [values.get(need.name, math.nan) for need in needs]  # what a choice leaves out has no value
+    numbers = [values.get(need.name, math.nan) for need in needs]  # a branch that is not selected has no values
 
     def applied(symbols: Sequence[str], *, latex: bool) -> Any:
         return _core.apply_formula(q.name, numbers, list(symbols), latex)
@@ -471,16 +474,16 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
         applied([need.symbol for need in needs], latex=True)[0],
         applied([_latex_number(need, x) for need, x in zip(needs, numbers, strict=True)], latex=True)[0].replace(
             r" \, ",
-            r" \times ",  # a space between numbers would group digits
+            r" \times ",  # a blank between numbers would group digits
         ),
         bindings_of(decisions),
-        (*decided.values(), *(f"since {condition}" for condition in dict.fromkeys(conditions))),
+        (*decided.values(), *filter(None, [reason_of(conditions, decided)])),
     )
 
 
 def _substituted(q: Quantity, needs: Sequence[Quantity], numbers: Sequence[float]) -> str:
     parts = zip(needs, numbers, strict=True)
-    texts = [need.name if math.isnan(x) else Part(need, x).result for need, x in parts]  # nothing else is known of it
-    # a unit that is divided by something stands in parentheses, unless nothing stands beside it
+    texts = [need.name if math.isnan(x) else Part(need, x).result for need, x in parts]  # without a value
+    # A divided unit is in parentheses, unless it is the whole formula.
     formula: str = _core.apply_formula(q.name, list(numbers), [f"({t})" if "/" in t else t for t in texts], False)[0]
     return formula[1:-1] if formula[1:-1] in texts else formula

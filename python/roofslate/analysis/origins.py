@@ -1,4 +1,4 @@
-"""Origins of inputs, in words."""
+"""Origins of inputs in words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPLIED", "origin"]
 
-IMPLIED = "implied by what is given"
+IMPLIED = "implied by other inputs"
 
 
 def origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int = 0) -> str:
-    """Origin of a quantity at which a derivation ends.
+    """Return the origin of a quantity at which a derivation ends.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int = 0)
     values : mapping
         The numbers of the derivation.
     level : int
-        The depth that derives it.
+        The depth to derive it.
 
     Returns
     -------

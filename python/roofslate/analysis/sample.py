@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.draws import SAMPLE, read_draws
-from roofslate.grid.label import conversions
+from roofslate.grid.draws import DRAWS, SAMPLE, SEED, draws_and_scenario, read_draws
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.read import Settled, with_scenario
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
@@ -23,15 +23,15 @@ __all__ = ["sample"]
 
 def sample(
     outputs: str | Sequence[str],
-    n: int,
+    n: int | Mapping[str, Any] = DRAWS,
     scenario: Mapping[str, Any] | None = None,
     /,
     *,
-    seed: int,
+    seed: int = SEED,
     correlation: Any = None,
     threads: int | None = None,
     progress: ProgressWish = None,
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     **inputs: Any,
 ) -> xr.DataArray | xr.Dataset:
     """Evaluate quantities for draws of uncertain inputs, in base units or in `units`.
@@ -44,7 +44,7 @@ def sample(
     outputs : str or list of str
         Names of quantities.
     n : int
-        Number of draws.
+        Number of draws, also as a keyword.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword takes precedence.
     seed : int
@@ -56,8 +56,8 @@ def sample(
     threads, progress, units
         As for `evaluate`.
     **inputs
-        As for `evaluate`. At least one input is a frozen distribution of `scipy.stats`, in base units:
-        ``scipy.stats.norm(loc=8e12, scale=5e11)``.
+        As for `evaluate`. At least one input is a range, drawn uniformly, ``chip_price=("1.5 USD/h", "3 USD/h")``, or
+        a frozen distribution of `scipy.stats`, in base units: ``scipy.stats.norm(loc=8e12, scale=5e11)``.
 
     Returns
     -------
@@ -77,18 +77,16 @@ def sample(
 
     Examples
     --------
-    >>> from scipy import stats
     >>> import roofslate as rs
-    >>> t = rs.sample(
-    ...     "hbm_drain_time", 1024, seed=1, hbm_capacity="192 GB", hbm_bandwidth=stats.uniform(loc=6e12, scale=4e12)
-    ... )
-    >>> t.dims, bool(0.0192 <= t.min() <= t.max() <= 0.032)
-    (('sample',), True)
+    >>> t = rs.sample("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth=("6 TB/s", "10 TB/s"))
+    >>> t.sizes["sample"], bool(0.0192 <= t.min() <= t.max() <= 0.032)
+    (1024, True)
     """
+    count, scenario = draws_and_scenario(n, scenario, inputs)
     inputs = with_scenario(scenario, inputs)
     names = wanted_names(outputs)
     conversions(names, units)
-    draws, constants = read_draws(inputs, n, seed, correlation)
+    draws, constants = read_draws(inputs, count, seed, correlation)
     draws.grid(constants, names)
     (columns,) = draws.values(threads, progress)
     import xarray as xr
@@ -100,6 +98,5 @@ def sample(
         q = lookup(name)
         coords[name] = (SAMPLE, array.to_numpy(), {"units": q.unit, "long_name": q.brief})
     result = result.assign_coords(coords)
-    if isinstance(result, xr.Dataset):
-        result.attrs |= {**draws.described, "seed": str(seed)}
+    result.attrs |= {**draws.described, "seed": str(seed)}
     return result

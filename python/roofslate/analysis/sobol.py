@@ -12,7 +12,7 @@ from roofslate.display import style
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.basis import basis
-from roofslate.grid.draws import SAMPLE, read_draws, whole
+from roofslate.grid.draws import DRAWS, SAMPLE, SEED, draws_and_scenario, read_draws, whole
 from roofslate.grid.read import Settled, with_scenario
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ class VarianceShares(InputRanking):
 
 def sobol(
     output: str,
-    n: int,
+    n: int | Mapping[str, Any] = DRAWS,
     scenario: Mapping[str, Any] | None = None,
     /,
     *,
-    seed: int,
+    seed: int = SEED,
     threads: int | None = None,
     **inputs: Any,
 ) -> VarianceShares:
@@ -109,7 +109,7 @@ def sobol(
     output : str
         Name of a quantity.
     n : int
-        A power of 2.
+        A power of 2, also as a keyword.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword takes precedence.
     seed : int
@@ -117,8 +117,8 @@ def sobol(
     threads : int, optional
         As for `evaluate`.
     **inputs
-        As for `evaluate`, but without axes. At least one input is a frozen distribution of `scipy.stats`, in base
-        units. They are drawn independently, because correlated inputs have no unique shares.
+        As for `evaluate`, but without axes. At least one input is a range, drawn uniformly, or a frozen distribution of
+        `scipy.stats`, in base units. They are drawn independently, because correlated inputs have no unique shares.
 
     Returns
     -------
@@ -146,15 +146,16 @@ def sobol(
     decode_inefficiency    0.2
     Name: total, dtype: float64
     """
+    count, scenario = draws_and_scenario(n, scenario, inputs)
     inputs = with_scenario(scenario, inputs)
     import pandas as pd
     import xarray as xr
 
     q = number_output(output)
-    if whole(n, "n", 2, 1 << 30) & (n - 1):
-        near = 1 << (n.bit_length() - 1)
-        raise ValueRangeError(f"n must be a power of 2, such as {near:,} or {2 * near:,}, got {n:,}")
-    draws, constants = read_draws(inputs, n, seed, times=2)
+    if whole(count, "n", 2, 1 << 30) & (count - 1):
+        near = 1 << (count.bit_length() - 1)
+        raise ValueRangeError(f"n must be a power of 2, such as {near:,} or {2 * near:,}, got {count:,}")
+    draws, constants = read_draws(inputs, count, seed, times=2)
     grid = draws.grid(constants, [output])
     if len(grid.sizes) > 1:
         axis = next(dim for dim in grid.sizes if dim != SAMPLE)
@@ -169,7 +170,7 @@ def sobol(
                 f"{output} is infinite or undefined for some draws, so its variance has no shares. Narrow the "
                 "distributions."
             )
-        return np.broadcast_to(results.to_numpy(), n)
+        return np.broadcast_to(results.to_numpy(), count)
 
     at_a, at_b = values(a), values(b)
     if np.ptp([at_a, at_b]) <= _ROUNDING * np.max(np.abs([at_a, at_b])):

@@ -13,7 +13,7 @@ from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingI
 from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.grid import Grid, spread
-from roofslate.grid.label import conversions, data_array, provenance, variable
+from roofslate.grid.label import UnitsOfOutputs, conversions, data_array, provenance, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import run
 from roofslate.presets.lookup import PRESETS
@@ -44,7 +44,7 @@ def solve(
     *,
     at: Literal["smallest", "largest", "all"] = "smallest",
     integer: bool = False,
-    units: str | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     **inputs: Any,
@@ -69,7 +69,7 @@ def solve(
     integer : bool, optional
         Whether to solve in integers: for an equality the integer solutions, for an inequality the first and the last of
         each run of valid integers. By default counts are real numbers, as in the formulas.
-    units : str, optional
+    units : str or dict of str, optional
         Unit of the result.
     threads, progress
         As for `evaluate`.
@@ -132,7 +132,7 @@ def solve(
     if not isinstance(integer, bool):
         raise InputTypeError(f"integer must be True or False, got {shown(integer)}")
     q = _unknown(unknown, inputs)
-    factor, unit = conversions([q.name], {q.name: units} if units is not None else None).get(q.name, (1.0, q.unit))
+    factor, unit = conversions([q.name], units).get(q.name, (1.0, q.unit))
     c = _one_comparison(condition)
     grid = _grid(q, c, inputs, at)
     with Progress(progress) as bar:
@@ -156,7 +156,9 @@ def solve(
     if reasons.any():
         words = _with_memory(words, dims, grid, q.name, compared)
     reason = xr.Variable(dims, words)
-    return data_array(q.name, solved, grid, beside={"reason": reason}, attrs={"condition": c.text, **provenance(grid)})
+    return data_array(
+        q.name, solved, grid, more_coords={"reason": reason}, attrs={"condition": c.text, **provenance(grid)}
+    )
 
 
 def _unknown(name: str, inputs: Mapping[str, Any]) -> Quantity:

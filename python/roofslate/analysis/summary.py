@@ -1,219 +1,302 @@
-"""`rs.summary`: all outcomes of one deployment or training run, lower bound and estimate next to each other."""
+"""`rs.summary`: all outcomes of a deployment, a training run or a chip."""
 
 from __future__ import annotations
 
 import math
 import re
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
-from roofslate.display.html import columns
-from roofslate.display.result import Result, Table
-from roofslate.errors import AxisError, DoesNotFit, MissingInput, RoofslateWarning
-from roofslate.evaluation.bands import bands_apply
-from roofslate.evaluation.evaluate import evaluate
-from roofslate.evaluation.value import value
+from roofslate._base.messages import shown, warn
+from roofslate._base.version import __version__
+from roofslate.analysis.summary_card import bound_of, card_of, cards_of, differing_inputs, verdict_of
+from roofslate.analysis.summary_facts import Facts
+from roofslate.analysis.summary_kinds import CHIP, TRAINING, Outcome, kind_of, outcomes_of
+from roofslate.analysis.summary_notes import assumed, queueing, stale, without_effect
+from roofslate.analysis.summary_numbers import Evaluated, evaluated
+from roofslate.analysis.summary_parts import changes_of, fitting_chips, splits_of
+from roofslate.errors import (
+    AxisError,
+    DoesNotFit,
+    InputTypeError,
+    RoofslateWarning,
+    UnitError,
+)
 from roofslate.grid.basis import carriers_of, default_estimate
 from roofslate.grid.read import Settled, changed, with_scenario
 from roofslate.presets.fits import check_level
-from roofslate.presets.lookup import find_preset
-from roofslate.registry.registry import ancestors, current, lookup
+from roofslate.presets.lookup import PRESETS, find_preset
+from roofslate.registry.registry import current, lookup
+from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
-    import xarray as xr
 
     from roofslate.presets.preset import Preset
 
-__all__ = ["Summary", "summary"]
-
-# Outcomes by name, with their words and the unit that a person reads; the same size as the base unit.
-_SERVING = {
-    "hbm_used": ("memory per chip", "byte"),
-    "hbm_capacity": ("memory of a chip", "byte"),
-    "memory_limited_sequences": ("sequences that fit", "1"),
-    "running_sequences": ("running sequences", "1"),
-    "pass_time": ("forward-pass time", "s"),
-    "time_per_output_token": ("time per output token (TPOT)", "s"),
-    "time_to_first_token": ("time to first token (TTFT)", "s"),
-    "request_latency": ("end-to-end request latency", "s"),
-    "request_throughput": ("request throughput", "1/s"),
-    "tokens_per_second_per_user": ("tokens per second per user", "token/s"),
-    "tokens_per_second_per_chip": ("tokens per second per chip", "token/s"),
-    "model_flops_utilization": ("model FLOPs utilization (MFU)", "%"),
-    "cost_per_token": ("decode cost per token", "USD/token"),
-    "cost_per_input_token": ("cost per input token", "USD/token"),
-    "cost_per_output_token": ("cost per output token, prompts included", "USD/token"),
-    "cost_per_request": ("cost per request", "USD"),
-    "blended_cost_per_token": ("blended cost per token", "USD/token"),
-}
-_TRAINING = {
-    "training_memory": ("memory per chip", "byte"),
-    "hbm_capacity": ("memory of a chip", "byte"),
-    "training_step_time": ("time per step", "s"),
-    "training_bubble": ("pipeline bubble", "%"),
-    "trained_tokens_per_second_per_chip": ("tokens per second per chip", "token/s"),
-    "training_utilization": ("model FLOPs utilization (MFU)", "%"),
-    "pretraining_chip_time": ("chip time", "chip*s"),
-    "pretraining_time": ("training time", "s"),
-    "pretraining_cost": ("training cost", "USD"),
-}
-
-# What a scenario asks for: training where it has a load of one kind and none of the other.
-_TRAINING_LOAD = {
-    "global_batch_size",
-    "tokens_per_step",
-    "sequence_length",
-    "pretraining_tokens",
-    "training_utilization",
-}
-_SERVING_LOAD = {"concurrency", "batch_size", "context_length", "input_tokens", "output_tokens"}
+__all__ = ["Summaries", "Summary", "summary"]
 
 _FLOOR = "floor"
 _NO_INPUTS = {"roofslate_version", "calibration", "unused", "layout", "dequantized"}  # attributes that are no input
 
 
 @dataclass(frozen=True, repr=False)
-class Summary(Result):
-    """All outcomes of a scenario: `str()` and Jupyter show them, `to_dataframe` gives the numbers.
+class Summary(Facts):
+    """All outcomes of a scenario. `str()` and Jupyter show them as a card.
 
     Attributes
     ----------
+    kind : str
+        ``"deployment"``, ``"training run"`` or ``"chip"``.
     scenario : dict
-        What was given, in words.
+        Inputs by name, formatted.
     calibration : str
-        Name and date of the estimate's constants; empty where there is only the floor.
+        Name and date of the constants of the estimate, empty if there is only the lower bound.
+    level : float
+        Level of the band.
+    support : str
+        Support of the estimate: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     layout : str
-        The layout that a rule chose; empty where none was needed.
+        Layout by a rule, empty if it is given.
     dequantized : str
-        Number formats that the chip turns into bf16 before it multiplies them; empty where there are none.
+        Number formats that the chip converts to BF16 before it multiplies.
     fits : bool or None
-        Whether weights and KV cache, or the state of training, fit into memory; None where that is unknown.
+        Whether weights and KV cache, or the training state, fit in memory. None if an input is missing.
+    fitting_chips : int or None
+        If it does not fit: the fewest chips it fits on, in doublings.
+    splits : tuple of Split
+        Parts of memory, time and power.
+    changes : tuple of Change
+        The changes of one input that lower the time most.
     missing : dict
-        By outcome that was not computed: the input that is missing.
+        By outcome without a number: the missing input.
     assumed : tuple of str
-        Of a model that was read from its config.json: keys that were not understood, and gaps that its family fills.
+        For a model from config.json: keys that were not understood, and assumed values.
+    warnings : tuple of str
+        No fit is in `fits`. These are about extrapolation, inputs without effect, and stale prices.
     """
 
-    scenario: dict[str, str]
-    calibration: str
-    layout: str
-    dequantized: str
-    fits: bool | None
-    missing: dict[str, str]
-    assumed: tuple[str, ...]
-    _table: pd.DataFrame
-    _level: float
-    _words: Mapping[str, tuple[str, str]]
-
     def to_dataframe(self) -> pd.DataFrame:
-        """Give the outcomes as a table, in base units.
+        """Return the outcomes as a table, in base units.
 
         Returns
         -------
         pandas.DataFrame
-            Indexed by quantity: ``meaning``, ``unit``, ``floor``, ``estimate``, the ends of its band as ``lower`` and
-            ``upper``, the ``basis`` of the estimate, and what is ``missing``.
+            Indexed by quantity: ``section``, ``meaning``, ``unit``, ``floor``, ``estimate``, the band as ``lower`` and
+            ``upper``, ``basis`` and ``support`` of the estimate, and the ``missing`` input.
         """
         return self._table.copy()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as a dict for JSON, in base units.
+
+        Returns
+        -------
+        dict
+            ``outcomes`` has for each quantity ``meaning``, ``unit``, ``bound`` with ``bound_side``, ``estimate``,
+            ``band``, ``basis`` and ``support``. An undefined number is None, and a time that never ends is ``"inf"``.
+        """
+        memory = self.memory
+        return {
+            "roofslate_version": __version__,
+            "kind": self.kind,
+            "inputs": dict(self.scenario),
+            "calibration": self.calibration or None,
+            "support": self.support or None,
+            "layout": self.layout or None,
+            "formats": self.dequantized or None,
+            "fits": self.fits,
+            "free_memory": None if memory is None else {"unit": "byte/chip", "value": _plain(memory[1] - memory[0])},
+            "fitting_chips": self.fitting_chips,
+            "outcomes": {outcome.key: self._described(outcome) for outcome in self.shown},
+            "splits": {
+                split.name: {
+                    "quantity": split.quantity,
+                    "unit": lookup(split.quantity).unit,
+                    "total": split.total,
+                    "limit": _plain(split.limit) if math.isfinite(split.limit) else None,
+                    "parts": dict(split.parts),
+                }
+                for split in self.splits
+            },
+            "changes": [
+                {
+                    "change": change.words,
+                    "inputs": dict(change.inputs),
+                    "quantity": change.quantity,
+                    "unit": lookup(change.quantity).unit,
+                    "value": change.value,
+                    "relative": change.relative,
+                }
+                for change in self.changes
+            ],
+            "missing": dict(self.missing),
+            "warnings": list(self.warnings),
+            "notes": [*self.assumed, *self.basis_notes],
+        }
+
+    def _described(self, outcome: Outcome) -> dict[str, Any]:
+        """Describe an outcome for `to_dict`."""
+        row = self._table.loc[outcome.key]
+        numbers = {name: _plain(x) for name, x in self.numbers(outcome).items()}
+        has_band = numbers["lower"] is not None
+        return {
+            "quantity": outcome.quantity,
+            "meaning": outcome.words,
+            "unit": row["unit"],
+            "bound": numbers["floor"],
+            "bound_side": bound_of(outcome.quantity, outcome.unit) or None,
+            "estimate": numbers["estimate"],
+            "band": {"level": self.level, "lower": numbers["lower"], "upper": numbers["upper"]} if has_band else None,
+            "basis": row["basis"] or None,
+            "support": row["support"] or None,
+        }
+
     @property
-    def _caption(self) -> str:
-        who = " on ".join(self.scenario[name] for name in ("model", "hardware") if name in self.scenario)
-        rest = [f"{name} {x}" for name, x in self.scenario.items() if name not in ("model", "hardware")]
-        return ": ".join(filter(None, [who, ", ".join(rest)]))
+    def verdict(self) -> str:
+        """The fit in words, such as ``"fits, 48.9 GB free"``, empty if unknown."""
+        return verdict_of(self)
 
-    def _notes(self) -> list[str]:
-        """Lines below the caption: what the columns are, layout, memory."""
-        notes = ["floor: ideal machine, a lower bound of times and costs"]
-        if self.calibration:
-            notes.append(f"estimate: calibration {self.calibration}; where there is no band, none is known")
-        if self.layout:
-            notes.append(f"layout: {self.layout}")
-        if self.dequantized:
-            notes.append(f"formats: {self.dequantized}")
-        if self.fits is not None:
-            column = self._table["estimate" if self.calibration else "floor"]
-            used, size = float(column.iloc[0]), float(column["hbm_capacity"])
-            verb = "fits" if self.fits else "does not fit" if used > size else "has no room for a sequence"
-            notes.append(f"memory: {verb}, {used / size:.0%} of {units.format(size, 'byte', 3)} per chip")
-        return [*notes, *self.assumed]
-
-    def _columns(self) -> list[str]:
-        estimate = ["estimate", f"{100 * self._level:g}% band"] if self.calibration else []
-        return ["outcome", "quantity", "floor", *estimate]
-
-    def _rows(self) -> list[list[str]]:
-        rows = []
-        for name, row in self._table.iterrows():
-            if name in self.missing:
-                continue
-            words, unit = self._words[str(name)]
-            cells = [words, str(name), _written(row["floor"], unit)]
-            if self.calibration:
-                band = [_written(row[end], unit) for end in ("lower", "upper")]
-                cells += [_written(row["estimate"], unit), " to ".join(filter(None, band))]
-            rows.append(cells)
-        return rows
+    @property
+    def title(self) -> str:
+        """Kind, model and hardware."""
+        return card_of(self).title
 
     @property
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table as `str` and Jupyter show it."""
-        return self._columns(), self._rows()
-
-    def _missing_lines(self) -> list[str]:
-        """What is missing, each with the outcomes that need it."""
-        by_input: dict[str, list[str]] = {}
-        for name, need in self.missing.items():
-            by_input.setdefault(need, []).append(name)
-        return [f"missing {need}: {', '.join(names)}" for need, names in by_input.items()]
-
-    def _basis_lines(self) -> list[str]:
-        """Outcomes whose estimate is none: a constant was given, or they are outside of the calibration's scope."""
-        others: dict[str, list[str]] = {}
-        for name, basis in self._table["basis"].items():
-            if basis not in ("", _FLOOR, "estimate"):
-                others.setdefault(basis, []).append(str(name))
-        return [f"{basis}: {', '.join(names)}" for basis, names in others.items()]
+        return card_of(self).table()
 
     def __str__(self) -> str:
-        rows = self._rows()
-        table = columns([self._columns(), *rows]) if rows else []
-        return "\n".join([*filter(None, [self._caption]), *self._notes(), *table, *self._ends()])
+        return card_of(self).text
 
-    def _ends(self) -> list[str]:
-        return [*self._basis_lines(), *self._missing_lines()]
+    __repr__ = __str__
 
-    def _tables(self) -> list[Table]:
-        below = ". ".join([self._caption, *self._notes(), *self._ends()])
-        return [(below, self._columns(), self._rows())]
+    def _repr_html_(self) -> str:
+        return card_of(self).html
 
 
-def summary(scenario: Mapping[str, Any] | None = None, /, *, bands: float = 0.8, **inputs: Any) -> Summary:
-    """Summarize a deployment, or a training run: memory, latency, throughput and cost, floor and estimate.
+@dataclass(frozen=True, repr=False)
+class Summaries(Sequence[Summary]):
+    """Summaries of several scenarios, side by side under the inputs that differ.
+
+    Attributes
+    ----------
+    summaries : tuple of Summary
+    """
+
+    summaries: tuple[Summary, ...]
+
+    def __len__(self) -> int:
+        return len(self.summaries)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.summaries[index]
+
+    @property
+    def labels(self) -> list[str]:
+        """A label for each scenario, from the inputs that differ."""
+        differing = sorted(differing_inputs(self.summaries), key=lambda name: name not in PRESETS)
+        for count in range(1, len(differing) + 1):
+            names = differing[:count]
+            texts = [", ".join(each.scenario.get(name, f"no {name}") for name in names) for each in self.summaries]
+            if len(set(texts)) == len(texts):
+                return texts
+        return [f"scenario {k}" for k in range(1, len(self) + 1)]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return the outcomes of all scenarios as a table, in base units.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by scenario and quantity, with the columns of `Summary.to_dataframe`.
+        """
+        import pandas as pd
+
+        tables = [each.to_dataframe() for each in self.summaries]
+        return pd.concat(tables, keys=self.labels, names=["scenario", "quantity"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summaries as a dict for JSON.
+
+        Returns
+        -------
+        dict
+            ``differing_inputs``, and ``scenarios`` with `Summary.to_dict` by label.
+        """
+        scenarios = {label: each.to_dict() for label, each in zip(self.labels, self.summaries, strict=True)}
+        return {"differing_inputs": differing_inputs(self.summaries), "scenarios": scenarios}
+
+    @property
+    def title(self) -> str:
+        """Kind, and the model and hardware of all scenarios."""
+        return cards_of(self.summaries, self.labels).title
+
+    @property
+    def fits(self) -> bool | None:
+        """True if every scenario fits in memory, None if one is unknown."""
+        known = [each.fits for each in self.summaries]
+        return False if False in known else None if None in known else True
+
+    @property
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of the table as `str` and Jupyter show it."""
+        return cards_of(self.summaries, self.labels).table()
+
+    def __str__(self) -> str:
+        return cards_of(self.summaries, self.labels).text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return cards_of(self.summaries, self.labels).html
+
+
+def summary(
+    scenario: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    /,
+    *,
+    bands: float = 0.8,
+    stale_after: str | float = "365 d",
+    **inputs: Any,
+) -> Summary | Summaries:
+    """Summarize a deployment, a training run or a chip.
+
+    The summary has memory, latency, throughput, cost, power, the bottleneck, and the changes that help most.
+
+    The inputs choose the kind. A load of serving (``concurrency``, ``input_tokens``, ...) makes a deployment, a load of
+    training (``pretraining_tokens``, ``global_batch_size``, ...) a training run. Without a model and a load, inputs of
+    a chip make a chip. Other inputs raise an error.
 
     Parameters
     ----------
-    scenario : mapping, optional
-        Inputs by name, as for `inputs`. A keyword wins over its member.
+    scenario : mapping or list of mappings, optional
+        Inputs by name, as for `inputs`. A keyword takes precedence. A list of scenarios is shown side by side.
     bands : float
-        Level of the band around calibrated outcomes.
+        Level of the prediction interval of calibrated outcomes.
+    stale_after : str or float
+        Age from which a price causes a warning, as a time: ``"90 d"``, or seconds. It counts from the day the price was
+        last seen to ``as_of``, or to today.
     **inputs
-        As for `evaluate`, but none of them may be an axis. The estimate is that of ``calibration``: ``"serving"``, or
-        ``"training"`` for a scenario with a training load and none of serving.
+        As for `evaluate`, but no axes. The estimate uses ``calibration``, by default ``"serving"`` for a deployment and
+        ``"training"`` for a training run. A chip has only the lower bound, unless a calibration is given.
 
     Returns
     -------
-    Summary
-        Outcomes that lack an input are listed with what is missing.
+    Summary or Summaries
+        `Summaries` for a list. Outcomes without an input are listed with the missing input.
 
     Raises
     ------
-    UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput
+    InputTypeError
+        If loads of both kinds are given, or scenarios of different kinds.
+    MissingInput
+        If the inputs leave the kind open.
+    UnknownName, UnitError, ValueRangeError, AxisError, IneffectiveInput
         As for `evaluate`.
 
     See Also
@@ -230,134 +313,143 @@ def summary(scenario: Mapping[str, Any] | None = None, /, *, bands: float = 0.8,
     True
     >>> rs.summary(scenario, concurrency=64).missing["cost_per_request"]
     'context_length or input_tokens or turn_input_tokens'
+    >>> rs.summary(hardware="B200").kind
+    'chip'
+    >>> rs.summary([{"hardware": "H100"}, {"hardware": "B200"}]).labels
+    ['H100', 'B200']
     """
     check_level(bands)
-    inputs = with_scenario(scenario, inputs)
-    training = not _TRAINING_LOAD.isdisjoint(inputs) and _SERVING_LOAD.isdisjoint(inputs)
-    words = _TRAINING if training else _SERVING
+    limit = _seconds(stale_after)
+    if scenario is None or isinstance(scenario, Mapping):
+        return _summarized(scenario, inputs, bands, limit)
+    each: list[Summary] = []
+    for k, member in enumerate(_members(scenario), 1):
+        each.append(_summarized(member, dict(inputs), bands, limit))
+        if each[-1].kind != each[0].kind:
+            raise InputTypeError(
+                f"summary: scenario 1 is a {each[0].kind} and scenario {k} a {each[-1].kind}. Summarize each by itself."
+            )
+    return Summaries(tuple(each))
+
+
+def _members(scenarios: Any) -> Sequence[Mapping[str, Any]]:
+    """Check a list of scenarios."""
+    if not isinstance(scenarios, (list, tuple)) or not scenarios:
+        raise InputTypeError(
+            f"summary: expected a mapping of inputs by name, or a list of them, got {shown(scenarios)}"
+        )
+    for member in scenarios:
+        if not isinstance(member, Mapping):
+            raise InputTypeError(f"summary: expected a mapping of inputs by name in the list, got {shown(member)}")
+    return scenarios
+
+
+def _seconds(stale_after: Any) -> float:
+    try:
+        seconds = units.parse(stale_after, "s") if isinstance(stale_after, str) else units.to_base(stale_after, "s")
+    except (UnitError, TypeError) as error:
+        raise UnitError(f"stale_after: {error}") from None
+    if not seconds > 0:
+        raise UnitError(f"stale_after: expected a positive time such as '90 d', got {shown(stale_after)}")
+    return seconds
+
+
+def _summarized(scenario: Mapping[str, Any] | None, keywords: dict[str, Any], bands: float, limit: float) -> Summary:
+    """Summarize one scenario."""
+    day = keywords.get(DAY, (scenario or {}).get(DAY))
+    inputs = with_scenario(scenario, keywords)
+    kind = kind_of(inputs)
+    preset, estimated = _calibration_of(kind, inputs)
+    ideal = find_preset("calibration", _FLOOR)
+    outcomes = outcomes_of(kind, inputs)
+    floor_inputs = Settled(changed(inputs, {"calibration": ideal}))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        floor = evaluated(outcomes, kind, floor_inputs if estimated else changed(inputs, {"calibration": ideal}), ideal)
+        result = (
+            evaluated(outcomes, kind, changed(inputs, {"calibration": preset}), preset, bands) if estimated else floor
+        )
+    messages = [
+        w for w in caught if issubclass(w.category, RoofslateWarning) and not issubclass(w.category, DoesNotFit)
+    ]
+    for message in messages:
+        warn(str(message.message), message.category)
+    estimate_inputs = _carrying(inputs, preset if estimated else ideal, outcomes)
+    table = _table(outcomes, floor, result, estimated=estimated)
+    support = _joined(table["support"])
+    fits = None if kind == CHIP else result.fits
+    return Summary(
+        kind=kind,
+        scenario={name: re.sub(r" \(\d[\d-]*\)$", "", x) for name, x in result.attrs.items() if name not in _NO_INPUTS},
+        calibration=result.attrs.get("calibration", "") if estimated else "",
+        level=bands,
+        support=support,
+        layout=result.attrs.get("layout", ""),
+        dequantized=result.attrs.get("dequantized", ""),
+        fits=fits,
+        fitting_chips=fitting_chips(kind, estimate_inputs) if fits is False else None,
+        splits=splits_of(kind, estimate_inputs),
+        changes=changes_of(kind, estimate_inputs),
+        missing=result.missing,
+        assumed=assumed(inputs),
+        warnings=(
+            *queueing(fits, estimate_inputs),
+            *([f"The estimate is {support} is not among the measured runs."] if "extrapolated" in support else []),
+            *dict.fromkeys(str(message.message) for message in messages),
+            *without_effect(result.attrs),
+            *stale(inputs, day, limit),
+        ),
+        _outcomes=outcomes,
+        _table=table,
+    )
+
+
+def _calibration_of(kind: str, inputs: Mapping[str, Any]) -> tuple[Preset, bool]:
+    """Return the calibration of the estimate, and whether it has fitted constants."""
     given = inputs.get("calibration")
     if given is None:
-        given = default_estimate("pass_time", training=training, registry=current())
+        training = kind == TRAINING
+        given = _FLOOR if kind == CHIP else default_estimate("pass_time", training=training, registry=current())
     elif not isinstance(given, str) and isinstance(given, (list, tuple)):
-        raise AxisError("calibration: a summary shows the floor next to one estimate; give one name")
+        raise AxisError("calibration: a summary shows the floor next to one estimate. Give one name.")
     preset = find_preset("calibration", given)
-    estimated = getattr(preset, "constants", None) is not None
-    ideal = find_preset("calibration", _FLOOR)
-    floor, missing = _evaluated(words, Settled(changed(inputs, {"calibration": ideal})), ideal)
-    result = floor
-    if estimated:
-        result, missing = _evaluated(words, changed(inputs, {"calibration": preset}), preset, bands)
-    return _assembled(words, floor, result, missing, _assumed(inputs), bands if estimated else 0.0)
+    return preset, getattr(preset, "constants", None) is not None
 
 
-def _assumed(inputs: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the file of a model leaves open, where the model was read from one."""
-    model = inputs.get("model")
-    attributes = find_preset("model", model).attributes if model is not None else {}
-    lines = (("model not fully read", "not_read"), ("model, assumed", "assumed"))
-    return tuple(f"{words}: {attributes[name]}" for words, name in lines if name in attributes)
-
-
-def _evaluated(
-    words: Mapping[str, Any], inputs: Mapping[str, Any], preset: Preset, level: float | None = None
-) -> tuple[xr.Dataset, dict[str, str]]:
-    """Evaluate the outcomes for which there are all inputs; for the others, say what they lack."""
+def _carrying(inputs: Mapping[str, Any], preset: Preset, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the inputs with a calibration, if it matters to an outcome."""
     plain = {name: x for name, x in inputs.items() if name != "calibration"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RoofslateWarning)  # the evaluation of all outcomes warns
-        lacks = {name: _lack(name, Settled({**preset.values, **plain})) for name in (*words, _fits_of(words))}
-    known = [name for name, lack in lacks.items() if not lack]
-    missing = {name: lack for name, lack in lacks.items() if lack and name in words}
-    if not known:
-        import xarray as xr
-
-        return xr.Dataset(), missing
-    # what only the missing outcomes take is not without effect
-    waiting = frozenset().union(*map(ancestors, missing))
-    of_missing = {name: x for name, x in plain.items() if name in waiting}
     carriers = carriers_of(current())
-    constants = {"calibration": preset} if any(name in carriers for name in known) else {}
-    asked = changed(changed(inputs, constants), {**of_missing, **constants}, exempt=True)
-    fitted: Any = getattr(preset, "constants", None)
-    banded = bands_apply(level, preset) and any(name in fitted.fits for name in known)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DoesNotFit)  # the summary has a line for it
-        result: Any = evaluate(known, asked, bands=level if banded and level is not None else None)
-    return result, missing
+    matters = any(outcome.quantity in carriers for outcome in outcomes)
+    return {**plain, "calibration": preset} if matters else plain
 
 
-def _fits_of(words: Mapping[str, Any]) -> str:
-    """The quantity that says whether everything fits into memory."""
-    return "training_memory_fits" if words is _TRAINING else "memory_fits"
+def _joined(supports: Any) -> str:
+    """Return the support of the first estimate that has one."""
+    return next(filter(None, map(str, supports)), "")
 
 
-def _lack(name: str, inputs: Mapping[str, Any]) -> str:
-    """The inputs that an outcome lacks, in words; empty where it can be computed."""
-    try:
-        value(name, inputs)
-    except MissingInput as error:
-        return _need(str(error))
-    except AxisError as error:
-        raise AxisError(str(error).replace("rs.value computes one point", "rs.summary shows one point")) from None
-    return ""
-
-
-def _need(message: str) -> str:
-    """The inputs that an error names: ``"'concurrency' or 'batch_size'"``."""
-    said = message.partition("; needed by")[0]
-    return " or ".join(re.findall(r"'(\w+)' \(", said)) or said
-
-
-def _assembled(
-    words: Mapping[str, tuple[str, str]],
-    floor: xr.Dataset,
-    result: xr.Dataset,
-    missing: dict[str, str],
-    assumed: tuple[str, ...],
-    level: float,
-) -> Summary:
-    """Put both columns together."""
+def _table(outcomes: Sequence[Outcome], floor: Evaluated, result: Evaluated, *, estimated: bool) -> pd.DataFrame:
+    """Put lower bound and estimate into one table."""
     import pandas as pd
 
-    known = {name: lookup(name) for name in words}
-    table = pd.DataFrame(
+    keys = [outcome.key for outcome in outcomes]
+    estimates = [result.numbers[key] if estimated else (math.nan,) * 3 for key in keys]
+    return pd.DataFrame(
         {
-            "meaning": [text for text, _ in words.values()],
-            "unit": [q.unit for q in known.values()],
-            "floor": [_number(floor, name) for name in words],
-            "estimate": [_number(result, name) for name in words],
-            "lower": [_number(result, f"{name}_lower") for name in words],
-            "upper": [_number(result, f"{name}_upper") for name in words],
-            "basis": [str(result[name].attrs.get("basis", "")) if name in result else "" for name in words],
-            "missing": [missing.get(name, "") for name in words],
+            "section": [outcome.section for outcome in outcomes],
+            "meaning": [outcome.words for outcome in outcomes],
+            "unit": [lookup(outcome.quantity).unit for outcome in outcomes],
+            "floor": [floor.numbers[key][0] for key in keys],
+            **{name: [numbers[k] for numbers in estimates] for k, name in enumerate(("estimate", "lower", "upper"))},
+            "basis": [result.basis[key] if estimated else "" for key in keys],
+            "support": [result.support[key] if estimated else "" for key in keys],
+            "missing": [result.missing.get(key, "") for key in keys],
         },
-        index=pd.Index(list(words), name="quantity"),
-    )
-    fits = _number(result, _fits_of(words))
-    attrs = {str(name): str(x) for name, x in result.attrs.items()}
-    return Summary(
-        scenario={name: re.sub(r" \(\d[\d-]*\)$", "", x) for name, x in attrs.items() if name not in _NO_INPUTS},
-        calibration=attrs.get("calibration", "") if level else "",
-        layout=attrs.get("layout", "")
-        or next((str(v.attrs["layout"]) for v in result.values() if "layout" in v.attrs), ""),
-        dequantized=attrs.get("dequantized", ""),
-        fits=None if math.isnan(fits) else bool(fits),
-        missing=missing,
-        assumed=assumed,
-        _table=table if level else table.assign(estimate=float("nan"), basis=""),
-        _level=level,
-        _words=words,
+        index=pd.Index(keys, name="quantity"),
     )
 
 
-def _number(result: xr.Dataset, name: str) -> float:
-    return float(result[name]) if name in result else float("nan")
-
-
-def _written(x: float, unit: str) -> str:
-    """A number as a person reads it; nothing for one that is not known."""
-    if math.isnan(x):
-        return ""
-    if unit == "%":
-        return f"{x:.1%}"
-    return "never" if math.isinf(x) and unit in ("s", "chip*s") else units.format(x, unit, 3)
+def _plain(x: float) -> float | str | None:
+    """Return a number as JSON can hold it."""
+    return None if math.isnan(x) else str(x) if math.isinf(x) else x

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate import _core
 from roofslate._base.files import whole_file
-from roofslate._base.messages import shown
+from roofslate._base.messages import pip_install, shown
 from roofslate._base.version import __version__
 from roofslate.analysis.excel_formulas import Cell, cell_name, choice_word, constant, frozen, same, translated
 from roofslate.analysis.origins import IMPLIED, origin
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.basis import basis, carries_constants
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.read import read_grid, with_scenario
 from roofslate.registry.registry import Quantity, current, lookup
 from roofslate.registry.values import wanted_names
@@ -69,7 +69,7 @@ def to_excel(
     scenario: Mapping[str, Any] | None = None,
     /,
     *,
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     overwrite: bool = False,
     **inputs: Any,
 ) -> None:
@@ -86,8 +86,8 @@ def to_excel(
         Names of quantities.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. Keywords beat its members.
-    units : dict of str, optional
-        Units of outputs on the sheet of results: ``{"cost_per_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit on the sheet of results, or units by output: ``{"cost_per_token": "USD/Mtoken"}``.
     overwrite : bool
         Replace a file that exists.
     **inputs
@@ -317,7 +317,7 @@ def _library() -> Any:
     try:
         import xlsxwriter
     except ModuleNotFoundError as error:
-        message = "a workbook needs XlsxWriter, which is not installed: pip install 'roofslate[excel]'"
+        message = f"a workbook needs XlsxWriter, which is not installed: {pip_install('excel')}"
         raise ModuleNotFoundError(message, name=error.name) from None
     return xlsxwriter
 

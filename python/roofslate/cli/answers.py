@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from roofslate._base.version import __version__
+from roofslate.analysis.summary import Summaries
 from roofslate.cli.rows import (
     Column,
     json_head,
@@ -84,6 +85,8 @@ class Answer:
         The result as Python prints it; empty if its columns are the better table.
     readable : tuple
         Head and rows of the table in Markdown; None if these are the columns.
+    more : dict
+        Further members in JSON.
     """
 
     columns: list[Column]
@@ -92,6 +95,7 @@ class Answer:
     notes: list[str] = field(default_factory=list)
     text: str = ""
     readable: tuple[Sequence[str], Iterable[Sequence[str]]] | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def noted(self, messages: Iterable[str]) -> Answer:
         """The same with further notes."""
@@ -101,7 +105,7 @@ class Answer:
     def head(self) -> dict[str, Any]:
         """All that JSON holds above the rows."""
         attrs = {"roofslate_version": __version__, **self.inputs}
-        return json_head(self.columns, attrs, self.said, self.notes)
+        return {**json_head(self.columns, attrs, self.said, self.notes), **self.more}
 
     def document(self) -> dict[str, Any]:
         """The whole as JSON."""
@@ -225,38 +229,31 @@ def of_frame(table: pd.DataFrame, units: Mapping[str, str]) -> Answer:
 # ------------------------------------------------------------------------------------------------------ summaries
 
 
-def of_summary(outcome: Summary, inputs: Mapping[str, Any]) -> Answer:
-    """Columns of a summary: a row for each outcome, in base units."""
-    table = outcome.to_dataframe()
-    constants = _constants(inputs.get("calibration", outcome.calibration.partition(" (")[0] or None))
-    known = _kinds(inputs)
-    estimated = [basis.startswith(("estimate", "mixed")) for basis in table["basis"]]
-    support = [
-        _support(constants, name, known) if has and constants is not None else ""
-        for name, has in zip(map(str, table.index), estimated, strict=True)
-    ]
-    words = {"quantity": table.index, "meaning": table["meaning"], "unit": table["unit"]}
-    columns = [text_column(name, list(values)) for name, values in words.items()]
+def of_summary(outcome: Summary | Summaries) -> Answer:
+    """Give the columns of summaries: a row for each outcome, in base units."""
+    table = outcome.to_dataframe().reset_index()
+    texts = [name for name in ("scenario", "quantity", "section", "meaning", "unit") if name in table.columns]
+    columns = [text_column(name, list(table[name])) for name in texts]
     columns += [number_column(name, table[name], "") for name in ("floor", "estimate", "lower", "upper")]
-    columns += [text_column(name, list(table[name])) for name in ("basis", "missing")]
-    columns.insert(-1, text_column("support", support))
+    columns += [text_column(name, list(table[name])) for name in ("basis", "support", "missing")]
+    each = outcome.summaries if isinstance(outcome, Summaries) else (outcome,)
+    calibrations = ", ".join(dict.fromkeys(one.calibration for one in each if one.calibration))
     said = {
-        "floor": {"meaning": "lower bound of times and costs, of an ideal machine, in the unit of the row"},
-        "estimate": {
-            "meaning": "estimate by the calibration, in the unit of the row",
-            "calibration": outcome.calibration,
-        },
+        "floor": {"meaning": "bound by an ideal machine: of times and costs from below, of rates from above"},
+        "estimate": {"meaning": "estimate by the calibration, in the unit of the row", "calibration": calibrations},
         "lower": {"meaning": "lower end of the band of the estimate"},
         "upper": {"meaning": "upper end of the band of the estimate"},
     }
-    notes = [
-        f"layout: {outcome.layout}" * bool(outcome.layout),
-        f"formats: {outcome.dequantized}" * bool(outcome.dequantized),
-    ]
-    if outcome.fits is not None:
-        notes.append("memory: fits" if outcome.fits else "memory: does not fit")
-    given = dict(outcome.scenario) | ({"calibration": outcome.calibration} if outcome.calibration else {})
-    return Answer(columns, said, given, [*filter(None, notes), *outcome.assumed], str(outcome), outcome.cells)
+    notes: list[str] = []
+    for one in each:
+        pairs = [("layout", one.layout), ("formats", one.dequantized), ("memory", one.verdict)]
+        notes += [f"{key}: {text}" for key, text in pairs if text] + [*one.warnings, *one.assumed]
+    shared = [dict(one.scenario) for one in each]
+    given = {name: x for name, x in shared[0].items() if all(one.get(name) == x for one in shared)}
+    given |= {"calibration": calibrations} if calibrations else {}
+    facts = outcome.to_dict()
+    more = {key: x for key, x in facts.items() if key not in ("roofslate_version", "inputs", "outcomes", "notes")}
+    return Answer(columns, said, given, list(dict.fromkeys(notes)), str(outcome), outcome.cells, more)
 
 
 def _constants(calibration: Any) -> FittedConstants | None:

@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
+from roofslate.cli.formats import format_of
 from roofslate.cli.keywords import KEYWORDS, POSITIONAL
-from roofslate.cli.words import read_inputs, texts_of
+from roofslate.cli.words import read_inputs, texts_of, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["read_call", "split_outside", "with_calibration"]
+__all__ = ["Question", "read_call", "split_outside", "with_calibration"]
 
 
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _PREFILL = "prefill"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Words and options of a command that computes, see `roofslate.cli.program.question`."""
+
+    words: Sequence[str]
+    scenario: Path | None
+    calibration: str | None
+    units: Sequence[str]
+    form: str | None
+    output: Path | None
+    threads: int | None
+
+    def read(self, command: str) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
+        """Read the words as arguments of a call, see `read_call`."""
+        return read_call(command, self.words, self.scenario, self.calibration)
+
+    @cached_property
+    def in_units(self) -> dict[str, str]:
+        """Units of outputs, each given as NAME=UNIT."""
+        return units_of(self.units)
+
+    @property
+    def written_as(self) -> str:
+        """The format of the result: the option, or the end of the file's name."""
+        return self.form or format_of(self.output)
 
 
 def read_call(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from roofslate.cli.formats import FORMATS
+from roofslate.cli.formats import CARD_FORMS, FORMATS
 from roofslate.cli.program import (
     calibration_option,
     completed,
@@ -15,6 +15,7 @@ from roofslate.cli.program import (
     form_option,
     main,
     output_option,
+    question,
     scenario_option,
     threads_option,
     units_option,
@@ -24,19 +25,7 @@ __all__ = ["main"]
 
 
 @main.command(short_help="Quantities at a point or over a grid.")
-@click.argument("words", nargs=-1, shell_complete=completed("words", "evaluate"), metavar="QUANTITY... [NAME=VALUE]...")
-@scenario_option
-@calibration_option
-@units_option
-@click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(FORMATS),
-    help="How the result is written; by default as the name of the file says, or a table.",
-)
-@output_option
-@threads_option
+@question("evaluate", "QUANTITY... [NAME=VALUE]...", forms=FORMATS)
 def evaluate(**given: Any) -> None:
     """Compute quantities at a point, or at each point of a grid.
 
@@ -55,8 +44,8 @@ def evaluate(**given: Any) -> None:
       table     for reading: scaled numbers, with the unit in the header
       csv       full precision; nothing for "undefined", inf for "never"
       json      {"units": {name: unit}, "rows": [{name: number}]}; null for "undefined", "inf" for "never"
-      parquet   needs --output; units stand in the metadata
-    csv, json and parquet hold base units, or those of --units.
+      parquet   needs --output; units are in the metadata
+    csv, json and parquet use base units, or units of --units.
 
     \b
     Examples
@@ -94,14 +83,14 @@ def evaluate(**given: Any) -> None:
 @units_option
 @threads_option
 def sweep(**given: Any) -> None:
-    """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
+    """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write a table.
 
-    Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware, prices and
-    loss_law names of presets. What is the same for all rows is written NAME=VALUE, as for `roofslate evaluate`. Files
-    may be larger than memory; rows keep their order. The output appears when it is whole.
+    Columns are inputs: numbers, texts with units, words of choices. Columns called model, hardware, prices and
+    loss_law are names of presets. Inputs common to all rows are written NAME=VALUE, as for `roofslate evaluate`. Files
+    may be larger than memory; rows keep their order. The output appears once it is complete.
 
-    A value that cannot be read ends the sweep and names its line. A row with an empty cell or a number out of range
-    gets empty cells, and one line at the end counts such rows. Needs pyarrow: pip install 'roofslate[io]'.
+    A value that cannot be read ends the sweep and names its line. A row with an empty field or a number out of range
+    gets empty fields, and one line at the end counts such rows. Needs pyarrow: pip install 'roofslate[io]'.
 
     \b
     Examples
@@ -141,23 +130,43 @@ def explain(**given: Any) -> None:
     do("explain", given)
 
 
-@main.command(short_help="All outcomes of a deployment or a training run.")
+@main.command(short_help="All outcomes of a deployment, a training run or a chip.")
 @click.argument("words", nargs=-1, shell_complete=completed("words", "summary"), metavar="[NAME=VALUE]...")
-@scenario_option
+@click.option(
+    "--scenario",
+    "-s",
+    "scenarios",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="TOML file of inputs, name = value. Repeat it to compare scenarios. The command line takes precedence.",
+)
 @calibration_option
-@form_option
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(CARD_FORMS),
+    help="Format of the result. The default follows the file name, or is a table. html is a page of its own.",
+)
 @output_option
 def summary(**given: Any) -> None:
-    """Show memory, latency, throughput and cost of one scenario: lower bound and estimate.
+    """Show memory, latency, throughput, cost and power of a scenario: lower bound and estimate.
 
     \b
-    Inputs are written as for `roofslate evaluate`, without lists and ranges. Outcomes that lack an input are listed.
-    bands=0.9 gives the level of the band. The exit code is 1 if the model does not fit into memory.
+    Inputs are written as for `roofslate evaluate`, without lists and ranges. They choose the kind of summary:
+      deployment     concurrency=  input_tokens=  output_tokens=
+      training run   pretraining_tokens=, or global_batch_size=  sequence_length=
+      chip           hardware= without a model
+    Several --scenario files are shown side by side. Outcomes that lack an input are listed. bands=0.9 sets the level of
+    the band, stale_after="90 d" the age from which a price causes a warning. The exit code is 1 if a scenario does not
+    fit in memory.
 
     \b
-    Example
+    Examples
       roofslate summary model=Llama-3.1-70B weight_format=fp8 hardware="HGX H100" chip_price="2 USD/h" \\
           concurrency=64 input_tokens=8k output_tokens=1k
+      roofslate summary hardware=B200 chip_price="3 USD/h"
     """  # noqa: D301
     do("summary", given)
 
@@ -165,7 +174,7 @@ def summary(**given: Any) -> None:
 @main.command(short_help="Why a value differs between two scenarios.")
 @click.argument("words", nargs=-1, shell_complete=completed("words"), metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
 def compare(**given: Any) -> None:
-    """Explain the ratio of a quantity in two scenarios, factor by factor; the factors multiply to the ratio.
+    """Explain the ratio of a quantity in two scenarios as a product of factors.
 
     A scenario file is a flat table of inputs, name = value, as for `--scenario`; what both have is written NAME=VALUE.
 
@@ -176,7 +185,7 @@ def compare(**given: Any) -> None:
     do("compare", given)
 
 
-@main.command(short_help="What can be asked for and given.")
+@main.command(short_help="List quantities, which are outputs and inputs.")
 @click.argument("search", required=False, shell_complete=completed("names"))
 @click.option(
     "--format",
@@ -188,7 +197,7 @@ def compare(**given: Any) -> None:
     help="How the list is written; csv and json hold formulas and sources too.",
 )
 def quantities(**given: Any) -> None:
-    """List quantities whose name, meaning or symbol holds SEARCH; the one of exactly this name in full.
+    """List quantities by name, meaning or symbol. An exact name is shown in full.
 
     \b
     Examples
@@ -202,7 +211,7 @@ def quantities(**given: Any) -> None:
 @main.command(short_help="Models, hardware, prices and loss laws known by name.")
 @click.argument("name", required=False, shell_complete=completed("presets"))
 def presets(**given: Any) -> None:
-    """List the presets of model=, hardware= and the other keywords; with NAME, its numbers and where they come from.
+    """List presets by keyword. With NAME, show its numbers and their sources.
 
     \b
     Examples
@@ -222,7 +231,7 @@ def presets(**given: Any) -> None:
     help="Only these; all otherwise.",
 )
 def catalog(**given: Any) -> None:
-    """List numbers of the catalogs that are stale, unverified, or contradicted; exit code 1 for the last.
+    """List stale, unverified or contradicted numbers. Exit code 1 if contradicted.
 
     \b
     Examples
@@ -247,7 +256,7 @@ def catalog(**given: Any) -> None:
 )
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no input; may be repeated.")
 def validate(**given: Any) -> None:
-    """Score predictions against measured runs: mean and median error, bias, and what the bands hold.
+    """Score predictions against measured runs: mean and median error, bias, coverage.
 
     Without TABLE, every published measurement that the package carries; a bound that is broken ends with exit code 1.
     TABLE is a CSV file of measured runs, with columns model, hardware, weight_format, chips, clients, input_tokens,
@@ -274,10 +283,40 @@ def validate(**given: Any) -> None:
     show_default=True,
     help="Folder of the report.",
 )
-@click.option("--chapter", type=click.IntRange(min=1), metavar="N", help="One chapter alone.")
+@click.option("--chapter", type=click.IntRange(min=1), metavar="N", help="Only one chapter.")
 def lecture(**given: Any) -> None:
-    """Compute the lecture: every chart, the answers beside the lecture's own, and the inconsistencies.
+    """Compute the lecture: charts, answers compared with the lecture's, inconsistencies.
 
-    Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
+    Writes one page that works offline, the charts as SVG and PNG, and the answers as CSV.
     """
     do("lecture", given)
+
+
+@main.command(short_help="Pages that compute in the browser.")
+@click.argument("kind", type=click.Choice(["chart", "calculator", "lecture"]))
+@click.argument("words", nargs=-1, shell_complete=completed("words"), metavar="[NAME]... [INPUT=VALUE]...")
+@scenario_option
+@calibration_option
+@click.option(
+    "--out", metavar="PATH", type=click.Path(path_type=Path), help="File of the page, or folder of the lecture."
+)
+def page(**given: Any) -> None:
+    """Write a chart, a calculator or the lecture as pages that compute in any browser.
+
+    \b
+    A page is one HTML file with sliders, presets, lower bound and estimate, and derivations.
+      chart       a chart of the lecture, or quantities with inputs as for `roofslate evaluate`
+      calculator  size-a-service, cost-per-million-tokens, will-it-fit, what-does-a-run-cost, how-over-trained,
+                  price-list
+      lecture     the charts by chapter, calculators, search and flashcards, in a folder
+    Needs Bokeh: pip install 'roofslate[pages]'.
+
+    \b
+    Examples
+      roofslate page chart latency_vs_batch --out latency.html
+      roofslate page chart pass_time batch_size=1:4096:100:log context_length=8k model=DeepSeek-V3 \\
+          hardware="GB200 NVL72" --out pass.html
+      roofslate page calculator will-it-fit --out fit.html
+      roofslate page lecture --out lecture-live
+    """  # noqa: D301
+    do("page", given)

@@ -1,12 +1,14 @@
-"""What a shell completes, on a command line and in IPython: quantities, inputs, and what stands after their ``=``."""
+"""Completion in a shell and in IPython: quantities, inputs, and values after ``=``."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
+from roofslate._base.ipython import add_matcher
 from roofslate.cli.keywords import KEYWORDS
 from roofslate.presets.lookup import PRESETS
+from roofslate.registry.aliases import begun_aliases
 from roofslate.registry.registry import entries
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ __all__ = [
     "begun_words",
     "calibrations",
     "hardware",
+    "ipython_matches",
     "load_ipython_extension",
     "models",
     "names",
@@ -42,8 +45,11 @@ def words(begun: str, command: str = "") -> list[str]:
 
 
 def names(begun: str) -> list[str]:
-    """Names of quantities."""
-    return [name for name in entries() if name.startswith(begun)]
+    """Complete the beginning of a name, or of an alias, to names of quantities."""
+    beginnings = [name for name in entries() if name.startswith(begun)]
+    if len(begun) < _SHORTEST_ALIAS:
+        return beginnings
+    return list(dict.fromkeys([*beginnings, *(name for name in begun_aliases(begun) if name in entries())]))
 
 
 def presets(begun: str) -> list[str]:
@@ -68,23 +74,27 @@ def calibrations(begun: str) -> list[str]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Complete names of quantities, inputs, presets and choices in calls: ``%load_ext roofslate``."""
-    from IPython.core.completer import SimpleCompletion, context_matcher
+    """Complete names in calls: quantities, inputs, presets and choices.
 
-    @context_matcher(identifier="roofslate")  # type: ignore[untyped-decorator]
-    def match(context: CompletionContext) -> SimpleMatcherResult:
-        lines = context.full_text.split("\n")[: context.cursor_line + 1]
-        before = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
-        found, begun = begun_words(before, shell.user_ns)
-        kept = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
-        offered = [SimpleCompletion(word[len(kept) :]) for word in found if word.startswith(kept)]
-        return {"completions": offered, "suppress": bool(offered) and not found[0].endswith("=")}  # no files in a text
+    `import roofslate` in IPython does the same.
+    """
+    add_matcher(shell, ipython_matches)
 
-    shell.Completer.custom_matchers.append(match)
+
+def ipython_matches(context: CompletionContext, shell: InteractiveShell) -> SimpleMatcherResult:
+    """Completions at the cursor of IPython."""
+    from IPython.core.completer import SimpleCompletion
+
+    lines = context.full_text.split("\n")[: context.cursor_line + 1]
+    before = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
+    candidates, begun = begun_words(before, shell.user_ns)
+    typed = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
+    offered = [SimpleCompletion(word[len(typed) :]) for word in candidates if word.startswith(typed)]
+    return {"completions": offered, "suppress": bool(offered) and not candidates[0].endswith("=")}  # no files in a text
 
 
 def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Words that may stand at the end of some code, and what is there of them.
+    """Return possible words at the end of some code, and the typed part.
 
     Parameters
     ----------
@@ -117,6 +127,9 @@ def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:
     return names(begun), begun
 
 
+_SHORTEST_ALIAS = 3  # characters from which terms of the field complete
+
+
 _CHOICES: dict[str, tuple[str, ...]] = {"flag": ("yes", "no"), "number": (), "word": ("smallest", "largest", "all")}
 
 
@@ -126,8 +139,8 @@ _ENDED = re.compile(r"#[^\n]*|(\"|')(?:\\.|(?!\1)[^\\\n])*\1")
 _CLOSED = re.compile(r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}")
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _takes_inputs(callee: str, known: Mapping[str, Any]) -> bool:

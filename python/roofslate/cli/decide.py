@@ -10,84 +10,59 @@ import numpy as np
 
 from roofslate.analysis.solve import solve
 from roofslate.cli.answers import of_plan, of_result, write
-from roofslate.cli.calls import read_call
-from roofslate.cli.formats import format_of
+from roofslate.cli.calls import Question
 from roofslate.cli.keywords import KEYWORDS, POSITIONAL
-from roofslate.cli.words import reported_warnings, texts_of, units_of
+from roofslate.cli.words import reported_warnings, texts_of
 from roofslate.deployment.search import deploy
 from roofslate.folds.best import best
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = ["run_best", "run_deploy", "run_solve"]
 
 
-def run_deploy(
-    words: Sequence[str],
-    scenario: Path | None,
-    calibration: str | None,
-    units: Sequence[str],
-    form: str | None,
-    output: Path | None,
-    threads: int | None,
-) -> None:
+def run_deploy(**given: Any) -> None:
     """Write the feasible layouts, best first. Without one, leave with 1."""
-    keywords, inputs = _arguments("deploy", words, scenario, calibration)
-    in_units = units_of(units)
-    form = form or format_of(output)
+    question = Question(**given)
+    keywords, inputs = _arguments("deploy", question)
+    options: dict[str, Any] = {"units": question.in_units, "threads": question.threads}
+    form = question.written_as
     with reported_warnings() as messages:
-        plan = deploy(**keywords, **inputs, units=in_units, threads=threads)
-    write(of_plan(plan).noted(messages), form, output, in_units)
+        plan = deploy(**keywords, **inputs, **options)
+    write(of_plan(plan).noted(messages), form, question.output, question.in_units)
     _leave(outcome=bool(len(plan.table)))
 
 
-def run_best(
-    words: Sequence[str],
-    scenario: Path | None,
-    calibration: str | None,
-    units: Sequence[str],
-    form: str | None,
-    output: Path | None,
-    threads: int | None,
-) -> None:
+def run_best(**given: Any) -> None:
     """Write the best points. Without one, leave with 1."""
-    keywords, inputs = _arguments("best", words, scenario, calibration)
-    in_units = units_of(units)
-    form = form or format_of(output)
+    question = Question(**given)
+    keywords, inputs = _arguments("best", question)
+    options: dict[str, Any] = {"units": question.in_units, "threads": question.threads}
+    form = question.written_as
     objective = keywords.pop("objective")
     with reported_warnings() as messages:
-        outcome = best(objective, inputs, **keywords, units=in_units, threads=threads)
-    write(of_result(outcome).noted(messages), form, output, in_units)
+        outcome = best(objective, inputs, **keywords, **options)
+    write(of_result(outcome).noted(messages), form, question.output, question.in_units)
     _leave(outcome=bool(outcome[objective].notnull().any()))
 
 
-def run_solve(
-    words: Sequence[str],
-    scenario: Path | None,
-    calibration: str | None,
-    units: Sequence[str],
-    form: str | None,
-    output: Path | None,
-    threads: int | None,
-) -> None:
+def run_solve(**given: Any) -> None:
     """Write the solutions. Without one, leave with 1."""
-    keywords, inputs = _arguments("solve", words, scenario, calibration)
+    question = Question(**given)
+    keywords, inputs = _arguments("solve", question)
     unknown, condition = keywords.pop("unknown"), keywords.pop("condition")
-    form = form or format_of(output)
-    unit = _unit_of(unknown, units)
+    form = question.written_as
+    unit = _unit_of(unknown, question.units)
     with reported_warnings() as messages:
-        outcome = solve(unknown, condition, inputs, **keywords, units=unit, threads=threads)
-    write(of_result(outcome).noted(messages), form, output, [unknown] if unit else [])
+        outcome = solve(unknown, condition, inputs, **keywords, units=unit, threads=question.threads)
+    write(of_result(outcome).noted(messages), form, question.output, [unknown] if unit else [])
     _leave(outcome=bool(np.isfinite(outcome.to_numpy()).any()))
 
 
-def _arguments(
-    command: str, words: Sequence[str], scenario: Path | None, calibration: str | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Keywords and inputs of a call, whose positional ones are given."""
-    stray, keywords, inputs = read_call(command, words, scenario, calibration)
+def _arguments(command: str, question: Question) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read the keywords and inputs of a call, whose positional ones are given."""
+    stray, keywords, inputs = question.read(command)
     missing = [name for name in POSITIONAL[command] if name not in keywords]
     if missing:
         hint = {"objective": "objective=cost_per_output_token", "unknown": "batch_size"}

@@ -14,7 +14,9 @@ from roofslate.analysis.summary import summary
 from roofslate.cli.answers import of_summary, write
 from roofslate.cli.calls import read_call, with_calibration
 from roofslate.cli.formats import format_of
+from roofslate.cli.rows import text_stream
 from roofslate.cli.words import check_outputs, read_inputs, reported_warnings, scenario_inputs, texts_of
+from roofslate.display.card import page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,16 +57,23 @@ def run_compare(words: Sequence[str]) -> None:
 
 
 def run_summary(
-    words: Sequence[str], scenario: Path | None, calibration: str | None, form: str | None, output: Path | None
+    words: Sequence[str], scenarios: Sequence[Path], calibration: str | None, form: str | None, output: Path | None
 ) -> None:
-    """Print all outcomes of one scenario. If it does not fit into memory, leave with 1."""
-    stray, keywords, inputs = read_call("summary", words, scenario, calibration)
-    if stray:
-        raise click.UsageError(f"summary takes inputs as NAME=VALUE, got {stray[0]!r}")
+    """Print all outcomes of one or more scenarios. If one does not fit in memory, exit with 1."""
+    each = []
+    for scenario in scenarios or (None,):
+        stray, keywords, inputs = read_call("summary", words, scenario, calibration)
+        if stray:
+            raise click.UsageError(f"summary takes inputs as NAME=VALUE, got {stray[0]!r}")
+        each.append(inputs)
     form = form or format_of(output)
 
     with reported_warnings() as messages:
-        outcome = summary(inputs, **keywords)
-    write(of_summary(outcome, inputs).noted(messages), form, output)
+        outcome = summary(each if len(each) > 1 else each[0], **keywords)
+    if form == "html":
+        with text_stream(output) as stream:
+            stream.write(page(outcome.title, outcome._repr_html_()))
+    else:
+        write(of_summary(outcome).noted(messages), form, output)
     if outcome.fits is False:
         sys.exit(1)

@@ -9,16 +9,17 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FORMATS", "FORMS", "format_of"]
+__all__ = ["CARD_FORMS", "FORMATS", "FORMS", "format_of"]
 
 
 FORMS = ("table", "json", "csv", "markdown")
 FORMATS = (*FORMS, "parquet")
-_SUFFIXES = {"csv": "csv", "json": "json", "md": "markdown", "parquet": "parquet", "txt": "table"}
+CARD_FORMS = (*FORMS, "html")
+_SUFFIXES = {"csv": "csv", "html": "html", "json": "json", "md": "markdown", "parquet": "parquet", "txt": "table"}
 
 
 def format_of(output: Path | None) -> str:
-    """What the name of the output says."""
+    """Return the format for the suffix of the output's name."""
     if output is None:
         return "table"
     suffix = output.suffix.removeprefix(".").lower()

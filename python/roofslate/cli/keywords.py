@@ -8,7 +8,7 @@ __all__ = ["KEYWORDS", "POSITIONAL"]
 KEYWORDS: dict[str, dict[str, str]] = {
     "evaluate": {"bands": "number"},
     "plot": {"x": "axis", "y": "axis", "hue": "axis", "bands": "number"},
-    "summary": {"bands": "number"},
+    "summary": {"bands": "number", "stale_after": "word"},
     "validate": {"bands": "number"},
     "solve": {"unknown": "quantity", "condition": "condition", "at": "word", "integer": "flag"},
     "best": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -16,4 +17,7 @@ __all__ = ["run_lecture"]
 
 def run_lecture(out: Path, chapter: int | None) -> None:
     """Write the report and print where it is."""
-    click.echo(lecture(out, chapter=chapter))
+    start = time.monotonic()
+    page = lecture(out, chapter=chapter)
+    seconds = time.monotonic() - start
+    click.echo(f"Report written to {page} in {seconds:.0f} s; open it in a browser: {page.resolve().as_uri()}")

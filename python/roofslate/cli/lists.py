@@ -16,7 +16,8 @@ from roofslate.display.html import columns
 from roofslate.presets.catalog import Catalog, measured_as
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.presets.synonyms import ranked
-from roofslate.registry.registry import lookup, matching, quantities, unknown_quantity
+from roofslate.registry.quantity_table import quantities
+from roofslate.registry.registry import lookup, matching, unknown_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,22 +31,22 @@ __all__ = ["found_presets", "run_catalog", "run_hardware", "run_models", "run_pr
 
 def run_quantities(search: str | None, form: str) -> None:
     """Print the quantities that hold a text."""
-    found = matching(search)
-    if not found:
+    matches = matching(search)
+    if not matches:
         raise unknown_quantity(search)
     if form == "csv":
         click.echo(quantities(search).to_csv(), nl=False)
     elif form == "json":
         click.echo(quantities(search).reset_index().to_json(orient="records", indent=2, force_ascii=False))
     else:
-        exact = [str(q) for q in found if q.name == search]
-        rows = [(q.name, q.unit, q.brief) for q in found if q.name != search]
+        exact = [str(q) for q in matches if q.name == search]
+        rows = [(q.name, q.unit, q.brief) for q in matches if q.name != search]
         listed = [_aligned([("quantity", "unit", "meaning"), *rows])] if rows else []
         click.echo("\n\n".join([*exact, *listed]))
 
 
 def run_presets(name: str | None) -> None:
-    """Print the presets, or those of a name in full."""
+    """Print the presets, or all presets of one name in full."""
     if name is None or name in PRESETS:
         rows = [
             (f"{kind}=", preset.name, preset.note)
@@ -54,10 +55,10 @@ def run_presets(name: str | None) -> None:
         ]
         click.echo(_aligned(rows))
         return
-    found = [catalog[name] for catalog in PRESETS.values() if name in catalog]
-    if not found:
+    presets = [catalog[name] for catalog in PRESETS.values() if name in catalog]
+    if not presets:
         raise unknown("preset", name, [*PRESETS, *(known for catalog in PRESETS.values() for known in catalog)])
-    click.echo("\n\n".join(map(repr, found)))
+    click.echo("\n\n".join(map(repr, presets)))
 
 
 def run_models(search: str | None, calibration: str | None, form: str | None, output: Path | None) -> None:
@@ -171,18 +172,18 @@ def _said_of(constants: FittedConstants | None) -> dict[str, dict[str, str]]:
 
 
 def run_catalog(action: str, date: str | None, finding: str | None) -> None:  # noqa: ARG001
-    """Print what a check of all catalogs finds; end with 1 for a contradiction."""
-    found = [
+    """Print the findings of a check of all catalogs. A contradiction ends with exit code 1."""
+    findings = [
         (f"{name}: {quantity}", *row)
         for catalog in PRESETS.values()
         if isinstance(catalog, Catalog)
         for name, quantity, *row in catalog.check(date).itertuples(index=False)
     ]
-    listed = [row for row in found if finding in (None, row[1])]
+    listed = [row for row in findings if finding in (None, row[1])]
     click.echo(_aligned([("preset", "finding", "value", "reason"), *listed]))
-    counted = ((name, sum(row[1] == name for row in found)) for name in ("contradicted", "stale", "unverified"))
+    counted = ((name, sum(row[1] == name for row in findings)) for name in ("contradicted", "stale", "unverified"))
     click.echo("\n" + ", ".join(f"{count:,} {name}" for name, count in counted))
-    if any(row[1] == "contradicted" for row in found):
+    if any(row[1] == "contradicted" for row in findings):
         sys.exit(1)
 
 

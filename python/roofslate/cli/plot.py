@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from roofslate._base.files import whole_file
 from roofslate.cli.answers import of_result, write
-from roofslate.cli.calls import read_call
-from roofslate.cli.words import check_outputs, reported_warnings, units_of
+from roofslate.cli.calls import Question
+from roofslate.cli.words import check_outputs, reported_warnings
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.plotting.plot import plot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 __all__ = ["run_plot"]
@@ -23,17 +22,11 @@ _KINDS = ("png", "svg", "pdf")
 _DPI = 200
 
 
-def run_plot(
-    words: Sequence[str],
-    scenario: Path | None,
-    calibration: str | None,
-    units: Sequence[str],
-    form: str | None,
-    output: Path | None,
-    threads: int | None,
-) -> None:
+def run_plot(**given: Any) -> None:
     """Draw quantities over a grid into a file, and with a format write the numbers drawn."""
-    outputs, keywords, inputs = read_call("plot", words, scenario, calibration)
+    question = Question(**given)
+    form, output = question.form, question.output
+    outputs, keywords, inputs = question.read("plot")
     if not outputs:
         raise click.UsageError("no quantity was asked for; `roofslate quantities` lists them")
     check_outputs(outputs)
@@ -43,10 +36,10 @@ def run_plot(
     if output is not None and kind not in _KINDS:
         raise click.UsageError(f"{output}: a picture has a name that ends in .png, .svg or .pdf")
     names = list(dict.fromkeys(outputs))
-    in_units = units_of(units)
+    in_units = question.in_units
     with reported_warnings() as messages:
         bands = {"bands": keywords.pop("bands")} if "bands" in keywords else {}
-        result = evaluate(names, inputs, units=in_units, threads=threads, **bands)
+        result = evaluate(names, inputs, units=in_units, threads=question.threads, **bands)
         if output is not None:
             _draw(result, keywords, output, kind)
     if form is not None:
@@ -64,7 +57,7 @@ def _draw(result: object, keywords: dict[str, str], output: Path, kind: str) -> 
     mpl.use("agg")
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
-    plot(result, **keywords, ax=figure.add_subplot())  # type: ignore[arg-type]
+    plot(result, **keywords, ax=figure.add_subplot())  # type: ignore[call-overload]
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with whole_file(output) as file:
         figure.savefig(file, format=kind, dpi=_DPI, metadata=undated.get(kind))

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from roofslate._base.interrupts import INTERRUPTED, raise_on_interrupt, was_interrupted
-from roofslate._base.messages import unknown
+from roofslate._base.messages import pip_install, unknown
 from roofslate._base.version import __version__
 from roofslate.cli.formats import FORMS
 from roofslate.errors import RoofslateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "HOMES",
@@ -55,17 +55,25 @@ HOMES = {
     "hardware": "lists",
     "serve": "serve",
     "lecture": "lecture",
+    "page": "page",
 }
 
 
 _LONGEST = 1000  # characters of a message
 
 
-_EXTRAS = {"anyio": "serve", "matplotlib": "charts", "mcp": "serve", "pyarrow": "io", "scipy": "analysis"}
+_EXTRAS = {
+    "anyio": "serve",
+    "bokeh": "pages",
+    "matplotlib": "charts",
+    "mcp": "serve",
+    "pyarrow": "io",
+    "scipy": "analysis",
+}
 
 
 class _Commands(click.Group):
-    """A group whose mistakes end in one line and exit code 2; Ctrl-C in 130."""
+    """A group with one-line errors and exit code 2, or 130 on Ctrl-C."""
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         extra.pop("standalone_mode", None)
@@ -122,7 +130,7 @@ def _shortened(message: str) -> str:
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that the caller closed; Python has None for it."""
+    """Standard output closed by the caller, for which Python has None."""
 
     def write(self, text: str) -> int:
         if not text:
@@ -131,7 +139,7 @@ class _Closed(io.TextIOBase):
 
 
 def _explain(error: Exception) -> None:
-    """End with the one line that an error comes to; return where it is ours to mend."""
+    """End with one line for a user's error, return for an error of the program."""
     match error:
         case click.ClickException():
             _fail(_shortened(error.format_message()))
@@ -140,7 +148,7 @@ def _explain(error: Exception) -> None:
         case ModuleNotFoundError():
             extra = _EXTRAS.get(str(error.name).split(".")[0])
             if extra:
-                _fail(f"this needs {error.name}, which is not installed: pip install 'roofslate[{extra}]'")
+                _fail(f"this needs {error.name}, which is not installed: {pip_install(extra)}")
         case OSError():
             _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
         case MemoryError():
@@ -160,7 +168,7 @@ def _fail(message: str) -> NoReturn:
 @click.version_option(__version__, prog_name="roofslate")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """How frontier language models are trained and served, and what that costs, from first principles.
+    """Compute time, memory and cost of LLM training and serving, from first principles.
 
     \b
     roofslate lecture                    the lecture as a report: charts, answers, inconsistencies
@@ -225,20 +233,32 @@ output_option = click.option(
 )
 
 
-form_option = click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(FORMS),
-    help="How the result is written; by default as the name of the file says, or a table.",
-)
+def _form(forms: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        "--format",
+        "-f",
+        "form",
+        type=click.Choice(forms),
+        help="How the result is written; by default as the name of the file says, or a table.",
+    )
 
 
-def question(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the arguments and options of a question, as `evaluate` has them."""
+form_option = _form(FORMS)
+
+
+def question(*names: str, forms: Sequence[str] = FORMS) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the words and options of `roofslate.cli.calls.Question`.
+
+    Parameters
+    ----------
+    *names : str
+        The call whose words are completed, and the text of its words in the help.
+    forms : sequence of str
+        Formats of the result.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        options = (scenario_option, calibration_option, units_option, form_option, output_option, threads_option)
+        options = (scenario_option, calibration_option, units_option, _form(forms), output_option, threads_option)
         for option in reversed(options):
             command = option(command)
         given = click.argument("words", nargs=-1, shell_complete=completed("words", names[0]), metavar=names[1])

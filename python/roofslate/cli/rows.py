@@ -32,7 +32,7 @@ _ROWS = 1 << 16  # of a block: a grid may have more points than Python objects h
 
 @contextlib.contextmanager
 def text_stream(output: Path | None) -> Iterator[IO[str]]:
-    """What a table is written to: standard output, or a file that appears once it is whole."""
+    """Target of a table: standard output, or a file that appears once it is complete."""
     if output is None or str(output) == "-":
         with click.open_file("-", "w") as stream:
             yield stream
@@ -81,7 +81,7 @@ def long_form(
         Units of outputs that are not in base units.
     """
     sizes = {dim: size for values, dims in results.values() for dim, size in zip(dims, values.shape, strict=True)}
-    found = []
+    columns = []
     for name in dict.fromkeys((*sizes, *results)):
         q = entries().get(name)  # none of an axis of presets
         if name in results:
@@ -91,8 +91,8 @@ def long_form(
         else:
             values, dims = grid.coords[name][0], (name,)
             unit = q.unit if q and not q.choices else ""
-        found.append(Column(name, values, dims, sizes, unit))
-    return found
+        columns.append(Column(name, values, dims, sizes, unit))
+    return columns
 
 
 def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
@@ -103,7 +103,7 @@ def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tu
 
 
 def write_table(columns: Sequence[Column], stream: IO[str], as_asked: Container[str]) -> None:
-    """Write for reading: scaled numbers, unless their unit is `as_asked`, with the unit in the header."""
+    """Write for reading: scaled numbers with the unit in the header, except units `as_asked`."""
     printed = []
     for column, header, cells in _readable(columns, as_asked):
         width = max(len(header), *map(len, cells)) if cells else len(header)
@@ -142,7 +142,7 @@ def _number(x: float) -> str:
 
 
 def write_csv(columns: Sequence[Column], stream: IO[str]) -> None:
-    """Write full precision; nothing for "undefined"."""
+    """Write full precision, and nothing for "undefined"."""
     import csv
 
     writer = csv.writer(stream, lineterminator="\n")
@@ -203,7 +203,7 @@ def json_rows(columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
 
 
 def write_parquet(columns: Sequence[Column], path: Path) -> None:
-    """Write full precision and units, a block of rows at a time; null for "undefined"."""
+    """Write full precision and units by blocks of rows, null for "undefined"."""
     import pyarrow as pa
 
     kinds = [column.points.dtype for column in columns]

@@ -31,17 +31,17 @@ def run_sweep(
     threads: int | None,
 ) -> None:
     """Write the columns of a file with the results."""
-    wanted, ignored = (
+    names, ignored = (
         [name.strip() for text in texts for name in text.split(",") if name.strip()] for texts in ([outputs], ignore)
     )
     stray, texts = texts_of(words)
     if stray:
         raise click.UsageError(f"{stray[0]!r}: an input is written NAME=VALUE, a quantity goes to --outputs")
-    check_outputs(wanted)
+    check_outputs(names)
     inputs = read_inputs(with_calibration(texts, calibration), scenario)
     in_units = units_of(units)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
-        sweep(source, wanted, target, inputs, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads)
-    for warning in told:
+        sweep(source, names, target, inputs, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads)
+    for warning in recorded:
         click.echo(f"roofslate: {warning.message}", err=True)

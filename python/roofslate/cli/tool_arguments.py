@@ -140,8 +140,8 @@ TOOLS = {
     ),
     "summary": Tool(
         "Summarize a deployment",
-        "All outcomes of one deployment or training run: memory, latency, throughput and cost, each as lower bound and "
-        "estimate with its band.",
+        "All outcomes of one deployment, training run or chip: memory, latency, throughput, cost and power, each as "
+        "lower bound and estimate with its band, the bottleneck, and the changes that help most.",
         {
             "inputs": Argument("inputs", _INPUTS.format(axes="No lists or ranges."), required=True),
             "bands": Argument("number", "Level of the band, 0.8 by default."),

@@ -130,7 +130,7 @@ def _search(_: dict[str, Any], arguments: Mapping[str, Any], messages: list[str]
 
 def _summary(inputs: dict[str, Any], arguments: Mapping[str, Any], messages: list[str]) -> dict[str, Any]:
     banded = {"bands": arguments["bands"]} if "bands" in arguments else {}
-    return of_summary(summary(inputs, **banded), inputs).noted(messages).document()
+    return of_summary(summary(inputs, **banded)).noted(messages).document()
 
 
 _TOOLS: dict[str, Callable[[dict[str, Any], Mapping[str, Any], list[str]], dict[str, Any]]] = {

@@ -80,12 +80,12 @@ def units_of(words: Iterable[str]) -> dict[str, str]:
 
 
 def _quantity(name: str) -> Quantity | None:
-    """The quantity of an input; None for one that takes words: presets, or a day. An unknown name is an error."""
+    """Return the quantity of an input, None for presets and days. Unknown names are errors."""
     return None if name in (*_PRESET_INPUTS, DAY) else input_quantity(name)
 
 
 def _value(name: str, text: str) -> Any:
-    """What a text means: a word or number, a list ``a,b,c`` or a range ``start:stop:points[:log]``."""
+    """Read a word or number, a list ``a,b,c`` or a range ``start:stop:points[:log]``."""
     q = _quantity(name)
     items = [item.strip() for item in text.split(",")]
     if not all(items):
@@ -115,7 +115,7 @@ def read_range(name: str, text: str) -> Any:
         raise click.UsageError(f"{name}: the number of points of a range is a whole number, got {shown(points)}")
     if len(points) > _MOST_DIGITS:
         raise click.UsageError(f"{name}: a range has at most {MOST_POINTS:,} points, got {shown(points)}")
-    # "1:50 ms" would be from one second on
+    # "1:50 ms" would begin at one second
     bare = [re.fullmatch(r"[-+\d._eE]+\s*([KMGTPE]i|[kMGT])?", end) is not None for end in (start, stop)]
     plain = start if bare[0] else stop
     if bare[0] != bare[1] and plain.strip("+-0._") != "":
@@ -124,13 +124,13 @@ def read_range(name: str, text: str) -> Any:
 
 
 def scenario_inputs(path: Path | None, overridden: Container[str]) -> dict[str, Any]:
-    """Inputs of a scenario file, without those that the command line gives; its mistakes name file and line."""
+    """Read inputs of a scenario file, except overridden ones. Errors name file and line."""
     if path is None:
         return {}
 
     file = TomlFile.read(path, "scenario")
-    found = {name: _scenario_input(name, file, path) for name in file.content}
-    return {name: value for name, value in found.items() if name not in overridden}
+    inputs = {name: _scenario_input(name, file, path) for name in file.content}
+    return {name: value for name, value in inputs.items() if name not in overridden}
 
 
 def _scenario_input(name: str, file: TomlFile, path: Path) -> Any:
@@ -150,7 +150,7 @@ def _scenario_input(name: str, file: TomlFile, path: Path) -> Any:
 
 
 def read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:
-    """Inputs of the command line, and as members of a scenario those of a file that it does not give."""
+    """Combine inputs of the command line with inputs that only the scenario file gives."""
     inputs = {name: _value(name, text) for name, text in texts.items()}
     return with_scenario(None if scenario is None else scenario_inputs(scenario, texts), inputs)
 
@@ -163,19 +163,19 @@ def reported_warnings() -> Iterator[list[str]]:
         warnings.simplefilter("always", RoofslateWarning)
         otherwise = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        def show(message: Warning | str, category: type[Warning], *position: Any, **more: Any) -> None:
             if issubclass(category, RoofslateWarning):
                 messages.append(str(message))
                 click.echo(f"roofslate: {message}", err=True)
             else:
-                otherwise(message, category, *place, **more)
+                otherwise(message, category, *position, **more)
 
         warnings.showwarning = show
         yield messages
 
 
 def check_outputs(names: Sequence[str]) -> None:
-    """Refuse what is no quantity, with what an input looks like."""
+    """Refuse a name that is no quantity, with an example of an input."""
     try:
         wanted_names(names)
     except UnknownName as error:

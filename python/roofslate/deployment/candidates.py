@@ -1,4 +1,4 @@
-"""What `deploy` searches: the legal layouts of all kinds of deployment as one axis, and everything that was given."""
+"""Candidates of `deploy`: legal layouts of all kinds on one axis, and all inputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONDITION, MARGIN, SUPPORT = "condition", "margin", "support"  # columns of the 
 Places = npt.NDArray[np.intp]
 
 
-CROWD = ("concurrency", "batch_size")  # who is served: where neither is given, clients are searched
+CROWD = ("concurrency", "batch_size")  # served load, by default a search over concurrency
 
 
 ARRIVALS = ("arrival_rate", "session_rate")  # at a rate of which replicas are searched, unless they are given
@@ -73,7 +73,7 @@ _MOST_REPLICA_OCTAVES = 12
 
 
 class Candidates:
-    """All legal layouts of all kinds of deployment. A kind is a combination of presets and choices.
+    """All legal layouts of all kinds of deployment, i.e. combinations of presets and choices.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Candidates:
     """
 
     def __init__(
-        self, inputs: Mapping[str, Any], given: Grid, wanted: Sequence[str], reached: Mapping[str, None]
+        self, inputs: Mapping[str, Any], given: Grid, outputs: Sequence[str], reached: Mapping[str, None]
     ) -> None:
         self.given = given
         self.training = "tokens_per_step" in reached
@@ -117,8 +117,8 @@ class Candidates:
         elif "replicas" not in given.inputs:
             crowd["replicas"] = octaves()[: _OCTAVE * _MOST_REPLICA_OCTAVES]
         alone = dict.fromkeys(self.parts, 1)  # until the layouts are known
-        self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
-        self.basis = {name: basis([name], self.grid) for name in wanted}
+        self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), outputs)
+        self.basis = {name: basis([name], self.grid) for name in outputs}
         for name in alone:
             del self.grid.inputs[name]
         self.grid.release()
@@ -129,7 +129,7 @@ class Candidates:
         check_bounds(self.searched)
 
     def _parts(self, reached: Mapping[str, None]) -> list[str]:
-        """The dimensions of a layout that matter. In training, chips also hold copies of the model."""
+        """Relevant dimensions of a layout. In training, chips also hold copies of the model."""
         if self.training and "chips" in reached:
             reached = {**reached, "data_parallel": None}
         return dimensions_searched(reached, self.given.inputs, training=self.training)
@@ -140,26 +140,26 @@ class Candidates:
 
     def _kinds(self) -> list[str]:
         """The axes whose values make kinds."""
-        found = {dim for dim in self.grid.sizes if dim in PRESETS}
+        dims = {dim for dim in self.grid.sizes if dim in PRESETS}
         for name, i in self.grid.inputs.items():
             if i.origin or i.quantity.choices or name in SIZES or name == "scale_up_domain":
-                found |= set(i.dims)
-        return [dim for dim in self.grid.sizes if dim in found]
+                dims |= set(i.dims)
+        return [dim for dim in self.grid.sizes if dim in dims]
 
     def _legal(self) -> tuple[dict[str, Places], list[Places]]:
-        """The parts of each legal layout, and the position of its kind along each of the axes of kinds."""
+        """Return the parts of each legal layout, and its kind's position on the axes of kinds."""
         parts: list[npt.NDArray[np.int64]] = []
         places = []
-        for place in np.ndindex(*(self.grid.sizes[dim] for dim in self.kinds)):
-            if self._is_repeated(dict(zip(self.kinds, place, strict=True))):
+        for position in np.ndindex(*(self.grid.sizes[dim] for dim in self.kinds)):
+            if self._is_repeated(dict(zip(self.kinds, position, strict=True))):
                 continue
             try:
-                found = self._legal_of(dict(zip(self.kinds, place, strict=True)))
+                layouts = self._legal_of(dict(zip(self.kinds, position, strict=True)))
             except ValueRangeError as error:
-                self.reasons.append((place, str(error)))
+                self.reasons.append((position, str(error)))
                 continue
-            parts.append(found)
-            places.append(np.tile(np.array(place, dtype=np.intp)[:, np.newaxis], found.shape[1]))
+            parts.append(layouts)
+            places.append(np.tile(np.array(position, dtype=np.intp)[:, np.newaxis], layouts.shape[1]))
         if not parts:
             raise ValueRangeError(f"no layout is legal: {self.reasons[0][1]}")
         columns = dict(zip(self.parts, np.concatenate(parts, axis=1), strict=True))
@@ -173,8 +173,8 @@ class Candidates:
         interleaved = schedule.quantity.choices.index("interleaved")
         return bool((_at(schedule, position) != interleaved).all())
 
-    def _legal_of(self, place: Mapping[str, int]) -> npt.NDArray[np.int64]:
-        """The legal layouts of a kind, a row for each part that matters; one without rows where none does."""
+    def _legal_of(self, position: Mapping[str, int]) -> npt.NDArray[np.int64]:
+        """Return the legal layouts of a kind by relevant parts, or one empty row if none is."""
         if not self.parts:
             return np.empty((0, 1), np.int64)
         candidates: dict[str, Any] = dict.fromkeys(
@@ -185,39 +185,39 @@ class Candidates:
         for part in (*self.parts, "tensor_parallel", "attention_data_parallel", "expert_parallel"):
             i = self.given.inputs.get(part)
             if i is not None and i.origin is None:
-                candidates[part] = np.unique(_at(i, place))
+                candidates[part] = np.unique(_at(i, position))
         if "chips" not in candidates:
-            candidates["chips"] = self._chips(place)
-        sizes = {name: _at(self.grid.inputs[name], place) for name in SIZES if name in self.grid.inputs}
+            candidates["chips"] = self._chips(position)
+        sizes = {name: _at(self.grid.inputs[name], position) for name in SIZES if name in self.grid.inputs}
         return _legal_rows(
             tuple(self.parts),
             tuple((name, x if x is None else tuple(np.ravel(x).tolist())) for name, x in candidates.items()),
             tuple((name, float(x)) for name, x in sizes.items() if x.size == 1),
         )
 
-    def _chips(self, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
-        """Those of a system; of chips, powers of two and whole scale-up domains."""
-        own = [preset_numbers(p).get("chips") for p in self._chosen("hardware", place)]
-        if whole := [x for x in own if x is not None]:
-            return np.array(whole)
+    def _chips(self, position: Mapping[str, int]) -> npt.NDArray[np.float64]:
+        """Return chip counts: a system's, or powers of two and multiples of scale-up domains."""
+        given_chips = [preset_numbers(p).get("chips") for p in self._chosen("hardware", position)]
+        if known_chips := [x for x in given_chips if x is not None]:
+            return np.array(known_chips)
         if "scale_up_domain" not in self.grid.inputs:
             raise MissingInput(
                 "deploy tries chips up to eight scale-up domains: give chips=, a number or a list, or hardware= whose "
                 "scale_up_domain is known"
             )
-        domain = float(_at(self.grid.inputs["scale_up_domain"], place).max())
+        domain = float(_at(self.grid.inputs["scale_up_domain"], position).max())
         most = max(_DOMAINS * domain, _MOST_TRAINING_CHIPS if self.training else 0)
-        found = np.array([*(2.0 ** np.arange(0, np.log2(most) + 1)), *(domain * np.arange(1, _DOMAINS + 1))])
+        counts = np.array([*(2.0 ** np.arange(0, np.log2(most) + 1)), *(domain * np.arange(1, _DOMAINS + 1))])
         if self.training and "layers" in self.grid.inputs:
-            layers = _at(self.grid.inputs["layers"], place).max()
+            layers = _at(self.grid.inputs["layers"], position).max()
             stages = np.arange(1, layers + 1)
-            found = np.outer(found, stages[layers % stages == 0]).ravel()
-        return np.unique(found[found <= most])
+            counts = np.outer(counts, stages[layers % stages == 0]).ravel()
+        return np.unique(counts[counts <= most])
 
-    def _chosen(self, keyword: str, place: Mapping[str, int]) -> list[Any]:
+    def _chosen(self, keyword: str, position: Mapping[str, int]) -> list[Any]:
         """The presets of a kind."""
         presets = self.grid.presets.get(keyword, [])
-        return [presets[place[keyword]]] if keyword in place else presets[:1]
+        return [presets[position[keyword]]] if keyword in position else presets[:1]
 
     def _along_layouts(self) -> Grid:
         """The grid of all inputs: what differs from kind to kind varies along the axis of layouts."""
@@ -227,19 +227,19 @@ class Candidates:
                 grid.inputs[name] = Input(i.quantity, i.number)
                 continue
             values: Any = i.values
-            own = [dim for dim in self.kinds if dim in i.dims]
-            rest = [dim for dim in i.dims if dim not in own]
-            if own:
-                turned = np.transpose(values, [i.dims.index(dim) for dim in (*own, *rest)])
-                values = turned[tuple(self.places[self.kinds.index(dim)] for dim in own)]
-                rest = [LAYOUT, *rest]
-            self._add(grid, name, values, rest)
+            kind_dims = [dim for dim in self.kinds if dim in i.dims]
+            other_dims = [dim for dim in i.dims if dim not in kind_dims]
+            if kind_dims:
+                turned = np.transpose(values, [i.dims.index(dim) for dim in (*kind_dims, *other_dims)])
+                values = turned[tuple(self.places[self.kinds.index(dim)] for dim in kind_dims)]
+                other_dims = [LAYOUT, *other_dims]
+            self._add(grid, name, values, other_dims)
         for part, x in self.columns.items():
             self._add(grid, part, x.astype(float), [LAYOUT])
         return grid
 
     def _add(self, grid: Grid, name: str, values: Any, dims: Sequence[str]) -> None:
-        """Join an input; axes come in the order in which inputs have them."""
+        """Join an input. Axes follow the order of the inputs."""
         for dim, size in zip(dims, np.shape(values), strict=True):
             grid.sizes.setdefault(dim, size)
             if dim in self.grid.coords and dim not in self.kinds:
@@ -260,50 +260,50 @@ class Candidates:
         """Everything as inputs of any call."""
         import xarray as xr
 
-        found = Settled()
+        result = Settled()
         for name, i in self.searched.inputs.items():
             values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
             if not i.dims:
-                found[name] = values.item()
+                result[name] = values.item()
             elif i.dims == (name,):
-                found[name] = values
+                result[name] = values
             else:
                 coords = {dim: self.searched.coords[dim][0] for dim in i.dims if dim in self.searched.coords}
-                found[name] = xr.DataArray(values, dims=i.dims, coords=coords)
-        return found
+                result[name] = xr.DataArray(values, dims=i.dims, coords=coords)
+        return result
 
     def axes(self) -> dict[str, Any]:
-        """The values on each axis; on that of the layouts, columns that tell them apart."""
+        """Values on each axis. The axis of layouts has columns that distinguish them."""
         grid = self.searched
-        found: dict[str, Any] = {LAYOUT: self.named(self.places) | self.columns}
+        result: dict[str, Any] = {LAYOUT: self.named(self.places) | self.columns}
         for dim, size in grid.sizes.items():
-            if dim not in found:
-                found[dim] = grid.coords[dim][0] if dim in grid.coords else np.arange(size)
-        return found
+            if dim not in result:
+                result[dim] = grid.coords[dim][0] if dim in grid.coords else np.arange(size)
+        return result
 
     def settings(self) -> dict[str, tuple[Any, tuple[str, ...]]]:
         """All that is no preset's, and the presets by their names: values and their axes."""
-        found: dict[str, tuple[Any, tuple[str, ...]]] = {}
+        result: dict[str, tuple[Any, tuple[str, ...]]] = {}
         for keyword, presets in self.grid.presets.items():
             names = np.array([p.name if PRESETS[keyword].get(p.name) == p else p for p in presets], dtype=object)
-            along = next((i.dims[0] for i in self.grid.inputs.values() if i.origin == keyword and i.dims), None)
-            if along:
-                found[keyword] = names[self.places[self.kinds.index(along)]], (LAYOUT,)
+            axis = next((i.dims[0] for i in self.grid.inputs.values() if i.origin == keyword and i.dims), None)
+            if axis:
+                result[keyword] = names[self.places[self.kinds.index(axis)]], (LAYOUT,)
             else:
-                found[keyword] = np.array(names.item(), dtype=object), ()
+                result[keyword] = np.array(names.item(), dtype=object), ()
         for name, i in self.searched.inputs.items():
             if name not in self.grid.inputs or self.grid.inputs[name].origin is None:
                 words = np.asarray(i.quantity.choices)
-                found[name] = (words[i.values.astype(int)] if i.quantity.choices else i.values), i.dims
-        return found
+                result[name] = (words[i.values.astype(int)] if i.quantity.choices else i.values), i.dims
+        return result
 
     @property
     def count(self) -> int:
-        """How many layouts there are, of all kinds."""
+        """Number of layouts of all kinds."""
         return len(self.places[0]) if self.places else len(next(iter(self.columns.values()), range(1)))
 
     def named(self, places: Sequence[Places]) -> dict[str, Any]:
-        """What the axes of kinds have at some positions."""
+        """Return the values of the axes of kinds at some positions."""
         coords = [self.grid.coords.get(dim) for dim in self.kinds]
         return {
             dim: at if coord is None else np.asarray(coord[0])[at]
@@ -317,14 +317,14 @@ def _legal_rows(
     candidates: tuple[tuple[str, tuple[float, ...] | None], ...],
     sizes: tuple[tuple[str, float], ...],
 ) -> npt.NDArray[np.int64]:
-    """The legal layouts of a model on some chips, kept, as they are the same in every question."""
+    """Return the legal layouts of a model, cached as they are equal for all calls."""
     legal = legal_layouts(dict(candidates), dict(sizes))
     return np.unique(np.stack([legal[part] for part in parts]), axis=1)
 
 
-def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
+def _at(i: Input, position: Mapping[str, int]) -> npt.NDArray[np.float64]:
     """The values of an input at a kind."""
-    return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
+    return np.asarray(i.values[tuple(position.get(dim, slice(None)) for dim in i.dims)])
 
 
 def with_recipe(inputs: dict[str, Any], outputs: Sequence[str]) -> dict[str, Any]:
@@ -345,15 +345,15 @@ def octaves() -> npt.NDArray[np.float64]:
     return np.unique(np.round(2.0 ** np.linspace(0, _MOST_OCTAVES, _OCTAVE * _MOST_OCTAVES + 1)))
 
 
-def reachable(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
-    """Quantities that outputs depend on, where given ones depend on nothing; in the order in which they are met."""
-    return _reached_in(current(), tuple(wanted), frozenset(given).difference(DIMENSIONS))
+def reachable(outputs: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
+    """Return the ancestors of outputs in the order of their discovery, given ones as leaves."""
+    return _reached_in(current(), tuple(outputs), frozenset(given).difference(DIMENSIONS))
 
 
 @kept_by_registry
-def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
+def _reached_in(registry: Registry, outputs: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
     reached: dict[str, None] = {}
-    waiting = list(wanted)
+    waiting = list(outputs)
     while waiting:
         name = waiting.pop()
         if name in reached:

@@ -1,4 +1,4 @@
-"""Prefill and decode apart: the prefill pools that a service can have, and deployments of both pools."""
+"""Disaggregated serving: possible prefill pools, and deployments of both pools."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _OCTAVE = 8
 
 
 def asked_modes(inputs: Mapping[str, Any], prefill: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The serving modes that a search with prefill pools compares; none where it has no such pool."""
+    """Return the serving modes to compare, or none without a prefill pool."""
     if prefill is not None and not hasattr(prefill, "keys"):
         raise InputTypeError(f"prefill: expected a mapping of inputs of the prefill pool, got {shown(prefill)}")
     given = inputs.get("serving_mode")
@@ -79,7 +79,7 @@ def asked_modes(inputs: Mapping[str, Any], prefill: Mapping[str, Any] | None) ->
 
 
 class PrefillChoices:
-    """The prefill pools that keep up with the arrivals, without those that another one beats in every respect.
+    """Prefill pools that sustain the arrivals, without dominated ones.
 
     Parameters
     ----------
@@ -91,22 +91,30 @@ class PrefillChoices:
     Attributes
     ----------
     table : dict of numpy.ndarray
-        By column, a value for each pool: its hardware and layout, its replicas, and what is told of it.
+        By column, a value for each pool: hardware, layout, replicas, and results.
     """
 
     def __init__(self, inputs: Mapping[str, Any], prefill: Mapping[str, Any]) -> None:
-        own = dict(prefill)
-        replicas = own.pop("replicas", own.pop("prefill_replicas", inputs.get("prefill_replicas")))
+        prefill_inputs = dict(prefill)
+        replicas = prefill_inputs.pop(
+            "replicas", prefill_inputs.pop("prefill_replicas", inputs.get("prefill_replicas"))
+        )
         if replicas is None:
             replicas = octaves()[: _OCTAVE * _MOST_OCTAVES]
-        merged = {**inputs, **own, "serving_mode": "disaggregated", "prefill_replicas": replicas, "replicas": 1}
+        merged = {
+            **inputs,
+            **prefill_inputs,
+            "serving_mode": "disaggregated",
+            "prefill_replicas": replicas,
+            "replicas": 1,
+        }
         self._inputs = Settled({name: x for name, x in merged.items() if x is not None})
         given = read_grid(self._inputs)
         names = [*dict.fromkeys([*_HANDED.values(), *_LIMITS, *_SHOWN])]
         if not _has_price(self._inputs):
             names.remove("replica_price")
         self._layouts = Candidates(self._inputs, given, names, reachable(names, given.inputs))
-        self._check_axes(own)
+        self._check_axes(prefill_inputs)
         values, _ = run(self._layouts.searched, names, threads=1, progress=False)
         sizes = self._layouts.searched.sizes
         count = np.ravel(self._layouts.searched.inputs["prefill_replicas"].values)
@@ -125,11 +133,11 @@ class PrefillChoices:
         self._columns = {name: x[best] for name, x in columns.items()}
         self.count = len(self._at)
 
-    def _check_axes(self, own: Mapping[str, Any]) -> None:
+    def _check_axes(self, prefill_inputs: Mapping[str, Any]) -> None:
         """Refuse lists that both pools would have to share."""
         known = {LAYOUT, "prefill_replicas", "hardware"}
         for dim in [*self._layouts.searched.sizes, *self._layouts.kinds]:
-            if dim not in known and dim not in own and dim not in DIMENSIONS:
+            if dim not in known and dim not in prefill_inputs and dim not in DIMENSIONS:
                 raise InputTypeError(
                     f"{dim}: pools apart compare hardware and layouts; give one {dim}, or the pool's own in prefill="
                 )
@@ -137,28 +145,28 @@ class PrefillChoices:
     @cached_property
     def table(self) -> dict[str, npt.NDArray[Any]]:
         places = [place[self._at] for place in self._layouts.places]
-        own = self._layouts.named(places) | {part: x[self._at] for part, x in self._layouts.columns.items()}
-        found = {_prefixed(name): np.asarray(x) for name, x in own.items()}
-        return found | {name: self._columns[name] for name in ("prefill_replicas", *_SHOWN)}
+        columns = self._layouts.named(places) | {part: x[self._at] for part, x in self._layouts.columns.items()}
+        table = {_prefixed(name): np.asarray(x) for name, x in columns.items()}
+        return table | {name: self._columns[name] for name in ("prefill_replicas", *_SHOWN)}
 
     def handed(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Inputs of the replicas that decode, with the pools along an axis."""
         import xarray as xr
 
-        new = {name: self._columns[own] for name, own in _HANDED.items() if own in self._columns}
+        new = {name: self._columns[column] for name, column in _HANDED.items() if column in self._columns}
         new["prefill_replicas"] = self._columns["prefill_replicas"]
         arrays = {name: xr.DataArray(x, dims=_POOL) for name, x in new.items()}
         return changed(inputs, {"serving_mode": "disaggregated", **arrays}, exempt=True)
 
     def at(self, pool: int) -> dict[str, Any]:
         """A replica of a pool as inputs of any call."""
-        found = {}
+        inputs = {}
         for name, (values, dims) in self._layouts.settings().items():
             array = np.asarray(values)
             value = array[int(self._at[pool])] if dims == (LAYOUT,) else array
             if not dims or dims == (LAYOUT,):
-                found[name] = value.item() if isinstance(value, (np.generic, np.ndarray)) else value
-        return found | {"prefill_replicas": float(self._columns["prefill_replicas"][pool])}
+                inputs[name] = value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+        return inputs | {"prefill_replicas": float(self._columns["prefill_replicas"][pool])}
 
 
 def _has_price(inputs: Mapping[str, Any]) -> bool:
@@ -179,24 +187,24 @@ def _along(values: Any, dims: Sequence[str], sizes: Mapping[str, int]) -> npt.ND
 
 
 def _undominated(columns: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.intp]:
-    """The pools that no other one beats in price, chips, and mean and tail of the time to the first token."""
+    """Return the non-dominated pools in price, chips, mean and tail of time to first token."""
     replicas, waits = columns["prefill_replicas"], columns["prefill_wait_time"]
     share = columns["prefill_wait_probability"]
     chips = replicas * columns["chips"]
     price = replicas * columns["replica_price"] if "replica_price" in columns else chips
     fixed = columns["prompt_work_time"] + columns["prompt_pass_overhead"] + columns["exposed_kv_transfer_time"]
     late = fixed + waits * np.maximum(np.log(np.maximum(share, 1e-300) / 1e-3), 0)
-    late = late + 3 * columns["prompt_work_time"]  # a long prompt, beside the mean one
+    late = late + 3 * columns["prompt_work_time"]  # a long prompt, in addition to the mean one
     goals = np.stack([price, chips, fixed + share * waits, late], axis=1)
-    room = np.array([1.0, 1.0, _ALIKE, _ALIKE])
+    tolerance = np.array([1.0, 1.0, _ALIKE, _ALIKE])
     order = np.lexsort(goals.T[::-1])
-    kept = np.empty((0, goals.shape[1]))
-    found = []
+    goals_of_frontier = np.empty((0, goals.shape[1]))
+    frontier = []
     for row in order:
-        if not len(kept) or not (kept <= goals[row] * room).all(axis=1).any():
-            kept = np.vstack([kept, goals[row]])
-            found.append(row)
-    return np.sort(np.array(found, dtype=np.intp))
+        if not len(goals_of_frontier) or not (goals_of_frontier <= goals[row] * tolerance).all(axis=1).any():
+            goals_of_frontier = np.vstack([goals_of_frontier, goals[row]])
+            frontier.append(row)
+    return np.sort(np.array(frontier, dtype=np.intp))
 
 
 def _prefixed(name: str) -> str:
@@ -205,7 +213,7 @@ def _prefixed(name: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class PoolDeployments(Deployments):
-    """Deployments with prefill and decode together, apart, or both compared, as `deploy` finds them.
+    """Aggregated, disaggregated or both kinds of deployments, as `deploy` finds them.
 
     As `Deployments`; rows also have the ``serving_mode``, and those apart the hardware, layout and replicas of the
     prefill pool in columns that begin with ``prefill_``, its load, its mean wait and the bytes a second that each of
@@ -233,34 +241,34 @@ class PoolDeployments(Deployments):
                 "least 1, or its memory holds no sequence. Give prefill= more chips or replicas"
             )
         first = next(iter(by_mode.values()))
-        tables, others, rows_of = [], [], []
+        tables, rejected_tables, rows_of = [], [], []
         for mode, plan in by_mode.items():
             tables.append(_with_pools(plan.table, mode, choices))
-            others.append(_with_pools(plan.rejected, mode, choices))
+            rejected_tables.append(_with_pools(plan.rejected, mode, choices))
             rows_of += [(mode, int(rank)) for rank in plan.table.index]
         table = pd.concat(tables, ignore_index=True)
         name = first.objective.name
         order = table[name].sort_values(ascending=not first.maximize, kind="stable").index
         table = table.loc[order].set_axis(pd.RangeIndex(1, len(table) + 1, name="rank"))
         table.attrs = dict(first.table.attrs)
-        rejected = pd.concat(others, ignore_index=True)
+        rejected = pd.concat(rejected_tables, ignore_index=True)
         if MARGIN in rejected:
             rejected = rejected.sort_values(MARGIN, ascending=False, kind="stable", ignore_index=True)
-        own = {f.name: getattr(first, f.name) for f in fields(Deployments)}
-        own |= {"table": table, "rejected": rejected}
-        return cls(**own, by_mode=dict(by_mode), _choices=choices, _rows_of=[rows_of[k] for k in order])
+        values = {f.name: getattr(first, f.name) for f in fields(Deployments)}
+        values |= {"table": table, "rejected": rejected}
+        return cls(**values, by_mode=dict(by_mode), _choices=choices, _rows_of=[rows_of[k] for k in order])
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """Of one search; here there is one for each mode, in `by_mode`."""
+        """Only for one search. Here, `by_mode` has one for each mode."""
         raise InputTypeError('inputs: each serving mode has its own; take by_mode["disaggregated"].inputs')
 
     def at(self, rank: int) -> dict[str, Any]:
-        """The replicas that decode of a row of the table, as inputs of any call; see `Deployments.at`."""
+        """Return the decode replicas of a table row as inputs of a call, like `Deployments.at`."""
         if rank not in self.table.index:
             raise ValueRangeError(f"rank: the table has {len(self.table)} rows, got {rank!r}")
-        mode, own = self._rows_of[rank - 1]
-        return self.by_mode[mode].at(own)
+        mode, rank_in_mode = self._rows_of[rank - 1]
+        return self.by_mode[mode].at(rank_in_mode)
 
     def command(self, engine: str = "vllm", rank: int = 1, **options: Any) -> LaunchCommand:
         """Write the launch command of a row of the table, with its prefill pool."""
@@ -287,22 +295,22 @@ class PoolDeployments(Deployments):
             If there is no such row, or it has no prefill pool.
         """
         self.at(rank)
-        mode, own = self._rows_of[rank - 1]
+        mode, rank_in_mode = self._rows_of[rank - 1]
         if mode != "disaggregated" or self._choices is None:
             raise ValueRangeError(f"rank: row {rank} prefills and decodes together, it has no prefill pool")
-        return self._choices.at(int(self.by_mode[mode].table[_POOL].loc[own]))
+        return self._choices.at(int(self.by_mode[mode].table[_POOL].loc[rank_in_mode]))
 
     def _frontier(self, where: Sequence[str], **wishes: Any) -> pd.DataFrame:
         import pandas as pd
 
         goals = dict.fromkeys(_listed(wishes.get("minimize")), 1)
         goals |= dict.fromkeys(_listed(wishes.get("maximize")), -1)
-        found = [
+        frontiers = [
             _with_pools(plan._frontier(where, **wishes), mode, self._choices) for mode, plan in self.by_mode.items()
         ]
-        both = pd.concat(found, ignore_index=True)
+        both = pd.concat(frontiers, ignore_index=True)
         values = np.stack([sign * both[name].to_numpy(dtype=float) for name, sign in goals.items()], axis=1)
-        beaten = [((values <= own).all(axis=1) & (values < own).any(axis=1)).any() for own in values]
+        beaten = [((values <= point).all(axis=1) & (values < point).any(axis=1)).any() for point in values]
         return both[~np.array(beaten, dtype=bool)].sort_values(next(iter(goals)), ignore_index=True)
 
     @property
@@ -317,12 +325,14 @@ class PoolDeployments(Deployments):
             return f"together: {decode}"
         if row.get("prefill_replicas") is None or row["prefill_replicas"] != row["prefill_replicas"]:
             return f"apart: {decode}"
-        own = {name.removeprefix("prefill_"): row[name] for name in row.index if str(name).startswith("prefill_")}
-        words = [own["hardware"]] if "hardware" in own else []
-        parts = {name: own[name] for name in DIMENSIONS if name in own}
+        pool_values = {
+            name.removeprefix("prefill_"): row[name] for name in row.index if str(name).startswith("prefill_")
+        }
+        words = [pool_values["hardware"]] if "hardware" in pool_values else []
+        parts = {name: pool_values[name] for name in DIMENSIONS if name in pool_values}
         words += [DIMENSIONS[name].text.format(int(n)) for name, n in parts.items() if n > 1 or name == "chips"]
         prefill = ", ".join(words).replace(" 1 chips", " 1 chip")
-        return f"apart: {decode}; prefill {int(own['replicas'])} x {prefill or 'the same'}"
+        return f"apart: {decode}; prefill {int(pool_values['replicas'])} x {prefill or 'the same'}"
 
     def _summary(self) -> str:
         best = {mode: plan.table[self.objective.name].iloc[0] for mode, plan in self.by_mode.items() if len(plan.table)}
@@ -339,16 +349,16 @@ def _listed(names: Any) -> list[str]:
 
 def _with_pools(table: pd.DataFrame, mode: str, choices: PrefillChoices | None) -> pd.DataFrame:
     """A table of a mode, with columns of the prefill pool in place of its number."""
-    found = table.copy()
-    start = 1 if CONDITION in found else 0
-    start += 1 if MARGIN in list(found.columns[:2]) else 0
-    found.insert(start, "serving_mode", mode)
-    if _POOL not in found or choices is None:
-        return found
-    at = found.pop(_POOL).to_numpy()
+    result = table.copy()
+    start = 1 if CONDITION in result else 0
+    start += 1 if MARGIN in list(result.columns[:2]) else 0
+    result.insert(start, "serving_mode", mode)
+    if _POOL not in result or choices is None:
+        return result
+    at = result.pop(_POOL).to_numpy()
     known = at == at
     index = np.where(known, at, 0).astype(np.intp)
     for name, values in choices.table.items():
         column = np.asarray(values)[index]
-        found[name] = column if known.all() else np.where(known, column, np.nan)
-    return found
+        result[name] = column if known.all() else np.where(known, column, np.nan)
+    return result

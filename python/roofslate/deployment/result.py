@@ -1,4 +1,4 @@
-"""What `deploy` found: the deployments that meet all conditions, and what is wrong with the others."""
+"""Result of `deploy`: deployments that meet all conditions, and misses of the others."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _LABELS = 6
 
 @dataclass(frozen=True, repr=False)
 class Deployments:
-    """Every legal layout: those that meet all conditions at their best, the others with what they miss.
+    """All legal layouts: the best points of feasible ones, the smallest misses of others.
 
     `str()` gives the first rows and what the others miss, Jupyter shows the same, `plot` draws the frontier.
 
     Attributes
     ----------
     objective : Quantity
-        What is to be small, or with `maximize` large.
+        Minimized quantity, or with `maximize` maximized.
     conditions : tuple
-        What was asked for; `always` are the texts of those that every deployment must meet.
+        Requested conditions. `always` are the texts of conditions on every deployment.
     table : pandas.DataFrame
         A row for each layout that meets all conditions, best first: what is compared, the parts of the layout, what the
         searched axes have at its best point, the objective, the quantities of the conditions and of `also`; for each
@@ -59,7 +59,7 @@ class Deployments:
         the ``support`` of the objective: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     rejected : pandas.DataFrame
         The other layouts, nearest first: the ``condition`` that the nearest point misses most, and by how much as
-        ``margin``, then the columns of `table` at that point. Last, what has no legal layout.
+        ``margin``, then the columns of `table` at that point. Last, kinds without a legal layout.
 
     basis : dict
         Whether the objective is a lower bound (``floor``) or an ``estimate``, and of which ``calibration``. The
@@ -81,17 +81,17 @@ class Deployments:
     basis: Mapping[str, str]
     _candidates: Candidates
     _settings: dict[str, tuple[Any, tuple[str, ...]]]  # what was given, presets by name: values and their axes
-    _axes: dict[str, Any]  # their values; those of the layouts are the columns that tell them apart
+    _axes: dict[str, Any]  # values of axes, for layouts the columns that distinguish them
     _places: npt.NDArray[np.intp]  # of the rows of the table among the layouts
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """The whole search as inputs of `best`, `pareto`, `evaluate`: all that was given, with an axis ``layout``."""
+        """Inputs of the whole search for `best`, `pareto`, `evaluate`, with an axis ``layout``."""
         return self._candidates.labelled()
 
     @property
     def best(self) -> dict[str, Any]:
-        """The best deployment, as inputs of any call: ``rs.explain("cost_per_output_token", **plan.best)``.
+        """Inputs of the best deployment: ``rs.explain("cost_per_output_token", **plan.best)``.
 
         Raises
         ------
@@ -122,16 +122,16 @@ class Deployments:
         if rank not in self.table.index:
             raise ValueRangeError(f"rank: the table has {len(self.table)} rows, got {rank!r}")
         row = self.table.loc[rank]
-        place = {
+        position = {
             dim: int(np.flatnonzero(np.asarray(x) == row[dim])[0]) for dim, x in self._axes.items() if dim != LAYOUT
         }
-        place[LAYOUT] = int(self._places[rank - 1])
-        found = {}
+        position[LAYOUT] = int(self._places[rank - 1])
+        inputs = {}
         for name, (values, dims) in self._settings.items():
-            found[name] = np.asarray(values)[tuple(place[dim] for dim in dims)]
-            if isinstance(found[name], (np.generic, np.ndarray)):
-                found[name] = found[name].item()
-        return found
+            inputs[name] = np.asarray(values)[tuple(position[dim] for dim in dims)]
+            if isinstance(inputs[name], (np.generic, np.ndarray)):
+                inputs[name] = inputs[name].item()
+        return inputs
 
     def pareto(
         self, *, minimize: str | Sequence[str] = (), maximize: str | Sequence[str] = (), **wishes: Any
@@ -197,10 +197,10 @@ class Deployments:
     def _frontier(self, where: Sequence[str], **wishes: Any) -> pd.DataFrame:
         import pandas as pd
 
-        found = pareto(self.inputs, where=[*where, *self.always], **wishes)
-        at = found.pop(LAYOUT).to_numpy(dtype=int) if LAYOUT in found else np.zeros(len(found), int)
+        frontier = pareto(self.inputs, where=[*where, *self.always], **wishes)
+        at = frontier.pop(LAYOUT).to_numpy(dtype=int) if LAYOUT in frontier else np.zeros(len(frontier), int)
         layouts = pd.DataFrame({name: np.asarray(x)[at] for name, x in self._axes[LAYOUT].items()})
-        return pd.concat([layouts, found], axis=1)
+        return pd.concat([layouts, frontier], axis=1)
 
     def to_excel(self, path: str | os.PathLike[str], *, rank: int = 1, overwrite: bool = False) -> None:
         """Write a deployment and the table into a workbook, see `roofslate.to_excel`.
@@ -245,7 +245,7 @@ class Deployments:
         return _units.format(x, lookup(name).unit)
 
     def _missed(self, row: Any) -> str:
-        """What a rejected layout misses, and by how much."""
+        """Describe the miss of a rejected layout."""
         who = self._named(row) if "chips" in row.index or self._axes[LAYOUT] else "the nearest"
         if row[MARGIN] != row[MARGIN]:
             return f"{who}: {row[CONDITION]}"
@@ -279,14 +279,14 @@ class Deployments:
     def _summary(self) -> str:
         conditions = " and ".join([c.text for c in self.conditions]) or "no condition"
         goal = "largest" if self.maximize else "least"
-        met, others = len(self.table), len(self.rejected)
+        met, rejected = len(self.table), len(self.rejected)
         layouts = "layout" if met == 1 else "layouts"
         basis, calibration = self.basis["basis"], self.basis.get("calibration")
         basis += f" by {calibration}" if calibration and basis != "floor" else ""
-        return f"{goal} {self.objective.name} [{basis}], {conditions}: {met} {layouts} can, {others} cannot"
+        return f"{goal} {self.objective.name} [{basis}], {conditions}: {met} {layouts} feasible, {rejected} rejected"
 
     def _misses(self) -> list[str]:
-        """What the nearest layout misses of each of the things that are compared of which no layout can."""
+        """Describe the nearest miss for each compared kind without a feasible layout."""
         if not len(self.rejected):
             return []
         kinds = [name for name in self._axes[LAYOUT] if name not in DIMENSIONS]
@@ -305,7 +305,13 @@ class Deployments:
         if len(self.table) > _SHOWN:
             lines.append(f"... {len(self.table) - _SHOWN} more in .table")
         misses = self._misses()
-        return "\n".join([*lines, *(["nearest, where none can:"] if misses else []), *(f"  {miss}" for miss in misses)])
+        return "\n".join(
+            [
+                *lines,
+                *(["nearest, for kinds without a feasible layout:"] if misses else []),
+                *(f"  {miss}" for miss in misses),
+            ]
+        )
 
     __repr__ = __str__
 
@@ -314,7 +320,7 @@ class Deployments:
 
         head, rows = self._rows()
         listed = "".join(f"<li>{html.escape(miss)}</li>" for miss in self._misses())
-        misses = f"<p>Nearest, where none can:</p><ul>{listed}</ul>" if listed else ""
+        misses = f"<p>Nearest, for kinds without a feasible layout:</p><ul>{listed}</ul>" if listed else ""
         table = html_table(self._summary(), head, rows) if rows else f"<p>{html.escape(self._summary())}</p>"
         return table + misses
 
@@ -323,7 +329,7 @@ class Deployments:
     def plot(self, against: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the frontier of the objective against another quantity, with the layouts named.
 
-        Conditions on that quantity are drawn as lines and not asked for; all others hold. The best deployment is
+        Conditions on that quantity are drawn as lines and not applied. All others apply. The best deployment is
         marked.
 
         Parameters
@@ -331,7 +337,7 @@ class Deployments:
         against : str, optional
             The other quantity; by default the first that a condition limits from above.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a figure of its own otherwise.
+            Target of the drawing, by default a new figure.
 
         Returns
         -------
@@ -365,8 +371,8 @@ class Deployments:
             ax.set(xscale="log", yscale="log")
             ax.plot(front[x], front[y], color=style.NOTE, linewidth=0.8, zorder=1)
             for name, look in zip(shown, style.styles(len(shown)), strict=True):
-                own = front[names == name]
-                ax.plot(own[x], own[y], **look | {"linestyle": "none", "markersize": 4}, label=name)
+                points = front[names == name]
+                ax.plot(points[x], points[y], **look | {"linestyle": "none", "markersize": 4}, label=name)
             for c in free:
                 if not c.right.quantities and len(c.right.steps) == 1:
                     limit = float(c.right.steps[0][1])

@@ -1,4 +1,4 @@
-"""`deploy`: the best way to put a model on chips, among all layouts in which everything divides."""
+"""`deploy`: search for the best deployment of a model on chips, among all legal layouts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
 from roofslate.grid.basis import basis, default_estimate, supports_of_rows
+from roofslate.grid.by_position import by_keyword
 from roofslate.grid.grid import Grid
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import run
 from roofslate.presets.layouts import DIMENSIONS
@@ -48,17 +49,14 @@ if TYPE_CHECKING:
 
 __all__ = ["deploy"]
 
-
 Names = str | Sequence[str]
-
-
 Places = npt.NDArray[np.intp]
-
-
 _GOAL = "goal of the search"
+_LENGTHS = {"input_tokens": "'8k'", "output_tokens": "'1k'"}
+_EXAMPLE = {"objective": "'cost_per_output_token'", "chip_price": "'2 USD/h'", **_LENGTHS}
 
 
-# What a deployment must hold anyway, where the quantity before it is given or matters: with a margin, what implies
+# Conditions on every deployment, if the quantity before it is given or matters. With a margin, a condition that implies
 # `memory_fits`.
 _ALWAYS = (
     ("batch_size", "hbm_used <= hbm_capacity"),
@@ -72,59 +70,60 @@ _ALWAYS = (
 _ALWAYS_AT_A_RATE = ("sequence_slots >= 1", "service_load < 1")
 
 
+@by_keyword("objective", **_EXAMPLE)
 def deploy(
     scenario: Mapping[str, Any] | None = None,
     /,
     *,
-    objective: str,
+    objective: str = "",
     where: Names = (),
     maximize: bool = False,
     also: Names = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     prefill: Mapping[str, Any] | None = None,
     **inputs: Any,
 ) -> Deployments:
-    """The best deployment: every layout in which everything divides, each at its best, in base units.
+    """Search the best point of every legal layout, in base units by default.
 
-    A layout is what the question depends on of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
+    A layout consists of the relevant ones of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
     ``tensor_parallel``, ``expert_parallel``, and in training ``data_parallel`` and ``microbatches``. It is legal if the
     stages divide the chips and each has a layer, the chips of a group divide heads and matrices, and key-value heads
-    divide or are copied evenly. Stages and experts that are shared out unevenly cost what the fullest takes. Each part
-    takes all legal values unless given as a number or a list; chips are those of a system, otherwise powers of two and
-    whole scale-up domains, up to eight domains. In training these are the chips of a stage, up to 131,072 in all, and
-    of the micro-batches that divide the batch those count that do best. Where `activation_policy` is not given, the
-    recipe is searched too: it, `sharded_state`, `pipeline_schedule` with `model_chunks`, and `sequence_parallel`.
+    divide or are copied evenly. Uneven stages and experts cost as much as the fullest. Each part takes all legal values
+    unless given as a number or a list. Chips come from a system, otherwise they are powers of two and multiples of
+    scale-up domains, up to eight domains. In training these are the chips of a stage, up to 131,072 in all, with the
+    best micro-batches that divide the batch. Without `activation_policy` the recipe is searched too: it,
+    `sharded_state`, `pipeline_schedule` with `model_chunks`, and `sequence_parallel`.
 
     Parameters
     ----------
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword wins over its member.
     objective : str
-        Name of the quantity that is to be small: ``"cost_per_output_token"``.
+        Name of the quantity to minimize: ``"cost_per_output_token"``.
     where : str or list of str
-        Conditions that must hold: ``"time_per_output_token <= 30 ms"``. That weights and caches find room in memory,
-        and that no group of chips is without a sequence, is always among them.
+        Conditions to meet: ``"time_per_output_token <= 30 ms"``. They always include that weights and KV cache fit in
+        memory, and that no group of chips is idle.
     maximize : bool
-        Whether the quantity is to be large instead.
+        Whether to maximize the quantity instead.
     also : str or list of str
-        Quantities that are wanted at the best points too.
-    units : dict of str, optional
-        Units of results: ``{"cost_per_output_token": "USD/Mtoken"}``.
+        Further quantities to compute at the best points.
+    units : str or dict of str, optional
+        Unit of the results, or units by quantity: ``{"cost_per_output_token": "USD/Mtoken"}``.
     threads, progress
         As for `evaluate`.
     prefill : mapping, optional
-        Prefill and decode apart, at an ``arrival_rate``: inputs in which a replica that prefills differs from one that
-        decodes, such as ``{"hardware": ["H100", "H200"], "chips": [4, 8]}``, ``{}`` for none. Its layout and
+        Disaggregated serving, at an ``arrival_rate``: inputs in which a prefill replica differs from a decode
+        replica, such as ``{"hardware": ["H100", "H200"], "chips": [4, 8]}``, ``{}`` for none. Its layout and
         `replicas` are searched too. ``serving_mode=["aggregated", "disaggregated"]`` compares both, which is the
-        default with `prefill`; ``"disaggregated"`` alone searches pools apart only.
+        default with `prefill`. ``"disaggregated"`` searches only disaggregated pools.
     **inputs
-        As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
+        As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared. A difference
         among them is a Series by their names. All other axes are searched. `concurrency` goes from 1 to
-        65,536 unless it or ``batch_size`` is given; each follows from the other. Where ``arrival_rate`` is given,
+        65,536 unless it or ``batch_size`` is given. Each follows from the other. With ``arrival_rate``,
         `replicas` goes from 1 to 4,096 instead, unless it is given too. The deployment is an estimate,
-        ``calibration="serving"`` or in training ``"training"``, unless another one is given; ``"floor"`` is the lower
+        ``calibration="serving"`` or in training ``"training"``, unless another one is given. ``"floor"`` is the lower
         bound.
 
     Returns
@@ -152,19 +151,21 @@ def deploy(
     ('GB200', 8.0)
     """
     inputs = with_scenario(scenario, inputs)
+    if objective == "":
+        raise InputTypeError(f"deploy() needs an objective, such as objective={_EXAMPLE['objective']}")
     names = wanted_names([objective]) if isinstance(objective, str) else []
     if not names:
         raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")
-    others = [n for n in (wanted_names(also) if also else []) if n != objective]
+    further = [n for n in (wanted_names(also) if also else []) if n != objective]
     conditions = parse_conditions(where)
-    told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
+    reported = list(dict.fromkeys([objective, *_quantities_of(conditions), *further]))
     if "calibration" not in inputs:
-        training = "tokens_per_step" in reachable(told, ())
+        training = "tokens_per_step" in reachable(reported, ())
         if training:  # unless something given cuts the path
-            training = "tokens_per_step" in reachable(told, read_grid(inputs).inputs)
+            training = "tokens_per_step" in reachable(reported, read_grid(inputs).inputs)
         inputs["calibration"] = default_estimate(objective, training=training, registry=current())
-    inputs = with_recipe(inputs, told)
-    request = _Request(told, bool(maximize), tuple(conditions), units, {"threads": threads, "progress": progress})
+    inputs = with_recipe(inputs, reported)
+    request = _Request(reported, bool(maximize), tuple(conditions), units, {"threads": threads, "progress": progress})
     modes = asked_modes(inputs, prefill)
     if not modes:
         return _deployed(inputs, request)
@@ -181,41 +182,41 @@ def deploy(
 
 @dataclass(frozen=True)
 class _Request:
-    """What is asked of a search, whatever its inputs: the quantities of the table, the objective first."""
+    """Requested results of a search for any inputs: quantities of the table, objective first."""
 
     told: Sequence[str]
     maximize: bool
     conditions: tuple[Condition, ...]
-    units: Mapping[str, str] | None
+    units: UnitsOfOutputs | None
     running: Mapping[str, Any]
 
 
 def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, Any] | None = None) -> Deployments:
-    """The best deployment among all layouts of these inputs; `plain` are those that say what it is an estimate of."""
-    told, conditions = request.told, request.conditions
+    """Search all layouts of these inputs. `plain` are the inputs that determine the basis."""
+    reported, conditions = request.told, request.conditions
     given = read_grid(inputs)
-    converted = conversions(told, request.units)
-    always = _always(reachable(told, given.inputs), given)
-    wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
-    layouts = Candidates(inputs, given, wanted, reachable(wanted, given.inputs))
+    converted = conversions(reported, request.units)
+    always = _always(reachable(reported, given.inputs), given)
+    outputs = list(dict.fromkeys([*reported, *_quantities_of(always)]))
+    layouts = Candidates(inputs, given, outputs, reachable(outputs, given.inputs))
     if plain is not None:
         fixed = {"serving_mode": "disaggregated", "replicas": 1, **dict.fromkeys(layouts.parts, 1)}
-        grid = read_grid(changed(plain, fixed, exempt=True), wanted)
-        layouts.basis = {name: basis([name], grid) for name in wanted}
-    search = _Search(told, request.maximize, conditions, always, layouts, request.running)
+        grid = read_grid(changed(plain, fixed, exempt=True), outputs)
+        layouts.basis = {name: basis([name], grid) for name in outputs}
+    search = _Search(reported, request.maximize, conditions, always, layouts, request.running)
     table, places, rejected = search.run()
     for frame in (table, rejected):
         columns = set(frame.columns)  # quicker to ask than a table
         for name, (factor, _) in converted.items():
             if name in columns:
                 frame[name] /= factor
-        if "support" in layouts.basis[told[0]]:
+        if "support" in layouts.basis[reported[0]]:
             named = {keyword: frame[keyword].tolist() for keyword in PRESETS if keyword in columns}
-            frame[SUPPORT] = supports_of_rows(told[0], layouts.grid, named, len(frame))
+            frame[SUPPORT] = supports_of_rows(reported[0], layouts.grid, named, len(frame))
         for key in ("basis", "calibration", SUPPORT):
             frame.attrs[key] = {n: said[key] for n, said in layouts.basis.items() if n in columns and key in said}
     return Deployments(
-        objective=lookup(told[0]),
+        objective=lookup(reported[0]),
         maximize=request.maximize,
         conditions=conditions,
         always=tuple(c.text for c in always),
@@ -226,7 +227,7 @@ def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, 
         _settings=layouts.settings(),
         _axes=layouts.axes(),
         _places=places,
-        basis=layouts.basis[told[0]],
+        basis=layouts.basis[reported[0]],
     )
 
 
@@ -236,10 +237,10 @@ def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
 
 
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
-    """The conditions of every deployment that this question can tell."""
+    """Return the conditions on every deployment that apply to these inputs."""
     if not given.inputs.keys().isdisjoint(ARRIVALS):
         return list(parse_conditions(list(_ALWAYS_AT_A_RATE)))
-    found = []
+    conditions = []
     unsaid = "concurrency" if "batch_size" in given.inputs else "batch_size"  # follows from the other
     searched = {*DIMENSIONS, *({"concurrency"} if given.inputs.keys().isdisjoint(CROWD) else ())}
     point = {name: float(np.ravel(i.values)[0]) for name, i in given.inputs.items()}
@@ -249,12 +250,12 @@ def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
         if trigger != unsaid and serving and (trigger in reached or trigger in given.inputs):
             (condition,) = parse_conditions(text)
             if _is_computable(_quantities_of([condition]), point):
-                found.append(condition)
-    return found
+                conditions.append(condition)
+    return conditions
 
 
 def _is_computable(names: Iterable[str], point: dict[str, float]) -> bool:
-    """Whether quantities can be computed from these inputs."""
+    """Return True if quantities can be computed from these inputs."""
     try:
         for name in names:
             _core.number(name, point)
@@ -264,24 +265,24 @@ def _is_computable(names: Iterable[str], point: dict[str, float]) -> bool:
 
 
 class _Search:
-    """The best point of each layout, and where none meets the conditions the one that misses them least.
+    """Search for the best point of each layout, or the smallest miss if none is feasible.
 
-    What is searched for, and the margins, are quantities of the search alone: the engine computes them with all else.
+    Goals and margins are quantities only of the search. The engine computes them with all others.
     """
 
     def __init__(
         self,
-        told: Sequence[str],
+        outputs: Sequence[str],
         maximize: bool,
         conditions: Sequence[Condition],
         always: Sequence[Condition],
         layouts: Candidates,
         running: Mapping[str, Any],
     ) -> None:
-        self.objective, self.maximize = told[0], maximize
+        self.objective, self.maximize = outputs[0], maximize
         self.layouts, self.running = layouts, running
         self.over = _searched_axes(layouts.searched)
-        self.told = [name for name in told if name not in self.over and name not in layouts.columns]
+        self.told = [name for name in outputs if name not in self.over and name not in layouts.columns]
         # Of the micro-batches of a layout those count that do best.
         self.apart = [*layouts.kinds, *(part for part in layouts.parts if part != "microbatches")]
         self.always = [c.text for c in always]
@@ -292,7 +293,7 @@ class _Search:
         self.made = [_made(text, "1", steps) for text, steps in margins.items()]
 
     def run(self) -> tuple[pd.DataFrame, Places, pd.DataFrame]:
-        """The layouts that meet the conditions, best first, their positions, and the others, nearest first."""
+        """Return the feasible layouts, best first, their positions, and the others, nearest first."""
         import pandas as pd
 
         everything = np.arange(self.layouts.count)
@@ -303,7 +304,7 @@ class _Search:
         goals, places = self._best(at, steps, lookup(self.objective).unit, self.where, self.maximize)
         met = np.flatnonzero(~np.isnan(goals))
         some = met if len(met) else np.zeros(1, dtype=np.intp)  # what no layout meets still has its columns
-        columns = self._columns(at[some], {dim: place[some] for dim, place in places.items()})
+        columns = self._columns(at[some], {dim: position[some] for dim, position in places.items()})
         rank = columns[self.objective][: len(met)]
         if rank.dtype.kind == "f":
             rows = np.argsort(-rank if self.maximize else rank, kind="stable")
@@ -315,13 +316,13 @@ class _Search:
         table = {name: values[rows] for name, values in columns.items()}
         if self.measured:
             table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
-        others = np.flatnonzero(~np.isin(layouts, layouts[at]))
+        remaining = np.flatnonzero(~np.isin(layouts, layouts[at]))
         ranks = pd.RangeIndex(1, len(rows) + 1, name="rank")
-        return pd.DataFrame(table, index=ranks), at[rows], self._rejected(others)
+        return pd.DataFrame(table, index=ranks), at[rows], self._rejected(remaining)
 
     @cached_property
     def _missed(self) -> dict[str, npt.NDArray[np.bool_]]:
-        """By condition that no searched axis can change: the layouts that miss it wherever they are looked at."""
+        """Return infeasible layouts by condition, for conditions independent of searched axes."""
         searched = self.layouts.searched
         moving = {name for name, i in searched.inputs.items() if set(i.dims) - {LAYOUT}}
         still = [text for text in self.measured if moving.isdisjoint(self._reached_by(text))]
@@ -336,13 +337,13 @@ class _Search:
         return reachable(_quantities_of([self.conditions[text]]), self.layouts.given.inputs)
 
     def _hopeful(self, at: Places, where: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Which of these layouts may meet the conditions somewhere."""
+        """Return True for layouts that may meet the conditions at some point."""
         missed = [self._missed[text][at] for text in where if text in self._missed]
         return ~np.logical_or.reduce(missed) if missed else np.ones(len(at), dtype=bool)
 
     def _parts_of(self, at: Places) -> dict[str, Any]:
-        """Columns of what is compared and of the parts of these layouts."""
-        columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
+        """Return columns of compared kinds and of the parts of these layouts."""
+        columns: dict[str, Any] = self.layouts.named([position[at] for position in self.layouts.places])
         return columns | {part: values[at] for part, values in self.layouts.columns.items()}
 
     @cached_property
@@ -353,8 +354,8 @@ class _Search:
         columns = self._parts_of(np.arange(self.layouts.count))
         numbers: dict[tuple[Any, ...], int] = {}
         rows = zip(*(columns[name].tolist() for name in self.apart), strict=True) if self.apart else ()
-        found = [numbers.setdefault(row, len(numbers)) for row in rows]
-        return np.array(found, dtype=np.intp) if found else np.zeros(self.layouts.count, dtype=np.intp)
+        layouts = [numbers.setdefault(row, len(numbers)) for row in rows]
+        return np.array(layouts, dtype=np.intp) if layouts else np.zeros(self.layouts.count, dtype=np.intp)
 
     def _distinct(self, rows: Places, layouts: Places) -> Places:
         """The first row of each layout."""
@@ -366,41 +367,41 @@ class _Search:
     def _best(
         self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
     ) -> tuple[Values, dict[str, Places]]:
-        """The best of a goal for each of these layouts, NaN where no point meets the conditions, and its place."""
+        """Return the best value of a goal per layout, NaN if infeasible, and its position."""
         with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
             conditions = [self.conditions[text] for text in where]
             request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL], conditions, self.over)
             points = best_points(request, _GOAL, [], maximize=maximize, **self.running)
         goals: Values = np.broadcast_to(points.results[_GOAL][0], at.shape)
-        return goals, {dim: np.broadcast_to(place, at.shape).astype(np.intp) for dim, place in points.at.items()}
+        return goals, {dim: np.broadcast_to(position, at.shape).astype(np.intp) for dim, position in points.at.items()}
 
     def _columns(self, at: Places, places: Mapping[str, Places]) -> dict[str, Any]:
-        """Columns with a row for each of these layouts: its parts, its place along the searched axes, the outputs."""
+        """Return columns by layout: its parts, its position on the searched axes, the outputs."""
         shown = [*self.told, *self.measured]
         request = FoldRequest.of_grid(self.layouts.of(at), shown, [], self.over)
-        along = [LAYOUT] if LAYOUT in request.kept else []
-        own = places if along else {dim: place[0] for dim, place in places.items()}
+        axes = [LAYOUT] if LAYOUT in request.kept else []
+        positions = places if axes else {dim: indices[0] for dim, indices in places.items()}
         with within((*current().definitions, *self.made)):
-            results, _ = run(request.at_places(own, along), shown, threads=self.running["threads"], progress=False)
+            results, _ = run(request.at_places(positions, axes), shown, threads=self.running["threads"], progress=False)
         columns = self._parts_of(at) | {dim: request.coordinate(dim, places[dim]) for dim in self.over}
-        for name, (found, _) in zip(shown, results, strict=True):
-            values = np.broadcast_to(found, at.shape)
+        for name, (result, _) in zip(shown, results, strict=True):
+            values = np.broadcast_to(result, at.shape)
             choices = lookup(name).choices if name in self.told else ()
             words = [choices[int(x)] if x == x else "" for x in values] if choices else None
             columns[name] = values if words is None else np.array(words, dtype=np.str_)
         return columns
 
     def _rejected(self, at: Places) -> pd.DataFrame:
-        """What is wrong with each of these layouts, and by how much at least; then the kinds that have no legal one.
+        """Return the smallest miss of each of these layouts, then the kinds without a legal one.
 
-        Of the points that can be deployed at all the one counts that misses least; where there is none, of all points.
+        The smallest miss counts among deployable points, or among all points if there are none.
         """
         import pandas as pd
 
-        own = [text for text in self.measured if text not in self.always]
-        others = [text for text in self.where if text not in self.measured]
+        individual = [text for text in self.measured if text not in self.always]
+        remaining = [text for text in self.where if text not in self.measured]
         stages: list[_Stage] = []
-        for measured, where in ((own, [*others, *self.always]), (self.always, others), ([], [])):
+        for measured, where in ((individual, [*remaining, *self.always]), (self.always, remaining), ([], [])):
             able = at[self._hopeful(at, where)]
             if not len(able):
                 continue
@@ -411,20 +412,20 @@ class _Search:
             done = layouts[rows]
             rows = self._distinct(rows[np.argsort(-margin[rows], kind="stable")], layouts)
             if len(rows):
-                own_places = {dim: place[rows] for dim, place in places.items()}
+                own_places = {dim: position[rows] for dim, position in places.items()}
                 stages.append(_Stage(measured, able[rows], own_places, margin[rows]))
             at = at[~np.isin(self._layouts[at], done)]
         if not stages and not self.layouts.reasons:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
-        tables = [pd.DataFrame(self._misses(stages, others))] if stages else []
+        tables = [pd.DataFrame(self._misses(stages, remaining))] if stages else []
         if reasons := self.layouts.reasons:
-            kinds = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
+            kinds = list(np.array([position for position, _ in reasons], dtype=np.intp).T)
             illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
             tables.append(pd.DataFrame(illegal | self.layouts.named(kinds)))
         return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
-    def _misses(self, stages: Sequence[_Stage], others: Sequence[str]) -> dict[str, Any]:
-        """Columns of layouts, stage after stage: what each misses most and by how much, and what it has there."""
+    def _misses(self, stages: Sequence[_Stage], unmeasured: Sequence[str]) -> dict[str, Any]:
+        """Return columns by layout, stage after stage: the largest miss with its value and margin."""
         places = {dim: np.concatenate([stage.places[dim] for stage in stages]) for dim in self.over}
         columns = self._columns(np.concatenate([stage.at for stage in stages]), places)
         undefined = f"{self.objective} is undefined"
@@ -438,14 +439,14 @@ class _Search:
                 reasons.append(np.where(stage.margin > 0, undefined, names[worst]))
                 margins.append(stage.margin)
             else:
-                reasons.append(np.full(len(stage.at), " and ".join(others) or undefined, dtype=object))
+                reasons.append(np.full(len(stage.at), " and ".join(unmeasured) or undefined, dtype=object))
                 margins.append(np.full(len(stage.at), np.nan))
         return {CONDITION: np.concatenate(reasons), MARGIN: np.concatenate(margins)} | columns
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """Layouts that miss conditions alike: the margins of which the least counts, where it is largest, and it there."""
+    """Layouts with the same missed conditions: the maximum over points of the least margin."""
 
     measured: Sequence[str]
     at: Places
@@ -458,22 +459,22 @@ def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
 
 
 def _has_margin(condition: Condition) -> bool:
-    """Whether it tells by how much it holds: it compares numbers, and not with infinity."""
+    """Return True for a condition with a margin: between numbers, none of them infinite."""
     sides = (condition.left, condition.right)
     endless = any(side.steps == (("constant", end),) for side in sides for end in (np.inf, -np.inf))
     return condition.relation in ("<", "<=") and not endless
 
 
 def _margin(condition: Condition) -> tuple[Step, ...]:
-    """Room below the right side as a share of the limit: of the side without quantities, otherwise of the right one."""
+    """Return steps for the margin, relative to the side without quantities or the right one."""
     steps = list(condition.right.steps)
     right = len(steps) - 1
-    left = right + len(condition.left.steps)
+    lhs = right + len(condition.left.steps)
     steps += [_moved(step, right + 1) for step in condition.left.steps]
-    steps.append(("sub", right, left))
-    limit = left if condition.right.quantities and not condition.left.quantities else right
+    steps.append(("sub", right, lhs))
+    limit = lhs if condition.right.quantities and not condition.left.quantities else right
     if steps[limit] != ("constant", 0.0):  # of which nothing is a share
-        steps += [("neg", limit), ("max", limit, left + 2), ("div", left + 1, left + 3)]
+        steps += [("neg", limit), ("max", limit, lhs + 2), ("div", lhs + 1, lhs + 3)]
     return tuple(steps)
 
 
@@ -493,7 +494,7 @@ def _least(names: Sequence[str]) -> tuple[Step, ...]:
 
 
 def _searched_axes(grid: Grid) -> list[str]:
-    """Axes other than that of the layouts: those of inputs along them first, then those that are inputs themselves."""
+    """Return axes other than the layouts': axes of inputs first, then inputs that are axes."""
     mixed = [dim for name, i in grid.inputs.items() if i.dims != (name,) for dim in i.dims if dim != LAYOUT]
-    own = [name for name, i in grid.inputs.items() if i.dims == (name,)]
-    return list(dict.fromkeys([*mixed, *own]))
+    axes = [name for name, i in grid.inputs.items() if i.dims == (name,)]
+    return list(dict.fromkeys([*mixed, *axes]))

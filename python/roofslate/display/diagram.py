@@ -1,19 +1,24 @@
-"""Parts of diagrams: boxes, arrows, what is left out of a long row, and letters that fit."""
+"""Parts of diagrams: boxes, arrows, gaps in long rows, and text that fits."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from roofslate.display import style
 from roofslate.errors import ValueRangeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
-__all__ = ["arrow", "box", "inside", "left_out", "letters", "round_box", "whole"]
+COLUMN = 4.4  # inches between the margins of a figure as wide as a column of text
+
+__all__ = ["COLUMN", "arrow", "box", "decade_ticks", "inside", "left_out", "letters", "round_box", "whole"]
 
 
 def whole(name: str, value: float) -> int:
@@ -22,7 +27,7 @@ def whole(name: str, value: float) -> int:
     Raises
     ------
     ValueRangeError
-        If it is not a whole number.
+        If it is no whole number.
     """
     if not math.isfinite(value) or value != int(value):
         raise ValueRangeError(f"{name}: a drawing has a whole number of them, got {value:g}")
@@ -30,16 +35,16 @@ def whole(name: str, value: float) -> int:
 
 
 def left_out(count: int, most: int, shown: int | None = None, tail: int | None = None) -> list[int | None]:
-    """Numbers from 0 to be drawn, and None for those that are left out before the last.
+    """Return the indices to draw, with None for a gap before the last.
 
     Parameters
     ----------
     count : int
-        Of all.
+        All boxes.
     most : int
-        That are drawn in full.
+        Boxes drawn without a gap.
     shown, tail : int, optional
-        How many are drawn of more than that, and how many of these are the last ones.
+        Boxes drawn with a gap, and boxes behind the gap.
     """
     if count <= most:
         return list(range(count))
@@ -49,9 +54,17 @@ def left_out(count: int, most: int, shown: int | None = None, tail: int | None =
 
 
 def letters(ax: Axes, size: float, figure: tuple[float, float]) -> float:
-    """Points of letters, fewer in axes that are smaller than those of a figure of this size in inches."""
+    """Return a font size in points, smaller in axes below this figure size in inches.
+
+    In a figure as wide as a column of text it is at least the smallest size of print.
+    """
     across, up = (side / ax.figure.dpi for side in style.pixels(ax))
-    return max(3.5, size * min(1.0, 1.1 * across / figure[0], 1.1 * up / figure[1]))
+    return max(_least(ax), size * min(1.0, 1.1 * across / figure[0], 1.1 * up / figure[1]))
+
+
+def _least(ax: Axes) -> float:
+    """Least points of letters, fewer in a part of a figure."""
+    return style.LEAST if style.pixels(ax)[0] / ax.figure.dpi > COLUMN else 3.5
 
 
 def box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], gid: str, **look: Any) -> None:
@@ -62,7 +75,7 @@ def box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], gid: s
 
 
 def round_box(ax: Axes, middle: tuple[float, float], size: tuple[float, float], gid: str, **look: Any) -> None:
-    """Draw a rectangle with round corners about its middle."""
+    """Draw a rectangle with round corners around a center."""
     from matplotlib.patches import FancyBboxPatch
 
     corner = (middle[0] - size[0] / 2, middle[1] - size[1] / 2)
@@ -78,14 +91,27 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], gid: s
     ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, gid=gid, **look))
 
 
-def inside(ax: Axes, place: Sequence[float], text: str, size: float, **look: Any) -> None:
-    """Write into a box (x, y, width, height): smaller where it is narrow, not at all where nobody could read it."""
-    x, y, width, height = place
+def inside(ax: Axes, frame: Sequence[float], text: str, size: float, **look: Any) -> None:
+    """Write into a box (x, y, width, height), smaller or not at all if it is narrow."""
+    x, y, width, height = frame
     across, up = (side * 72 / ax.figure.dpi for side in style.pixels(ax))
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    (first, last), (low, high) = ax.get_xlim(), ax.get_ylim()
     lines = text.split("\n")
-    room = (width / (right - left) * across - 2) / (0.65 * max(map(len, lines)))
-    room = min(room, height / (high - low) * up / (1.3 * len(lines)))
-    if room >= 4:
-        look = {"ha": "center", "va": "center", "fontsize": min(size, room), **look}
+    points = (width / (last - first) * across - 2) / (0.65 * max(map(len, lines)))
+    points = min(points, height / (high - low) * up / (1.3 * len(lines)))
+    least = style.LEAST if size >= style.LEAST else 4
+    if points >= 0.87 * least:  # the estimated width of letters is on the safe side
+        look = {"ha": "center", "va": "center", "fontsize": max(min(size, points), least), **look}
         ax.text(x + width / 2, y + height / 2, text, **look)
+
+
+def decade_ticks(axis: Axis, unit: str, count: int, write: Callable[[float], str] | None = None) -> None:
+    """Put at most `count` ticks at powers of ten on a logarithmic axis."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    low, high = np.log10(sorted(axis.get_view_interval()))
+    decades = np.arange(math.ceil(low), math.floor(high) + 1)
+    step = max(1, -(-len(decades) // count))
+    axis.set_major_locator(FixedLocator([float(10.0**k) for k in decades[::step]]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: write(x) if write else style.scale_of([x], unit).tick(x)))

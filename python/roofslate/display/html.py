@@ -1,4 +1,4 @@
-"""Words, numbers, formulas and tables as HTML: those of the report's page, and those that a notebook shows."""
+"""Words, numbers, formulas and tables as HTML, for the report and for notebooks."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ __all__ = [
     "word",
 ]
 
-LITERAL = 'class="tex2jax_ignore mathjax_ignore"'  # between two dollars a notebook would see a formula, not prices
+LITERAL = 'class="tex2jax_ignore mathjax_ignore"'  # otherwise a notebook renders text between two prices as a formula
 _NEVER = "never"
-_LARGE = {"M": "million", "G": "billion", "T": "trillion"}  # weights, as people tell them
+_LARGE = {"M": "million", "G": "billion", "T": "trillion"}  # of parameters
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture within the page."""
+    """A picture embedded in the page."""
 
     source: str
     alt: str
     width: float
     height: float
-    depth: float = 0.0  # below the base line, of formulas
+    depth: float = 0.0  # of a formula below its baseline
 
 
 def scaled(x: float, unit: str, digits: int = 3) -> str:
-    """Number in base units as a sentence has it."""
+    """Format a number in base units for a sentence."""
     if math.isinf(x):
         return _NEVER
     text = units.format(x, unit, digits).replace(" / ", "/")
@@ -59,7 +59,7 @@ def scaled(x: float, unit: str, digits: int = 3) -> str:
 
 
 def plain_number(x: float, digits: int = 4) -> str:
-    """Number in a unit that is told elsewhere."""
+    """Format a number without its unit."""
     if math.isinf(x):
         return _NEVER
     if 1e6 <= abs(x) < 1e9:
@@ -70,14 +70,14 @@ def plain_number(x: float, digits: int = 4) -> str:
 
 
 def _superscript(text: str) -> str:
-    """Write powers of ten as on paper."""
+    """Typeset powers of ten."""
     raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     times = "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"
     return re.sub(r"(?<=\d)e\+?(-?)0*(\d+)\b", lambda match: times + (match[1] + match[2]).translate(raised), text)
 
 
 def marked(words: str) -> Markup:
-    """Words as HTML: backticks are code, stars emphasis, ``[words](#place)`` a link; quotes as they are printed."""
+    """Convert text with backticks, stars, links ``[words](#anchor)`` and quotes to HTML."""
     from markupsafe import Markup
 
     def plain(text: str) -> str:
@@ -95,7 +95,7 @@ def marked(words: str) -> Markup:
 
 
 def breakable(name: str) -> Markup:
-    """Let a long name break after its underscores."""
+    """Allow line breaks after the underscores of a name."""
     from markupsafe import Markup
 
     return Markup(html.escape(name).replace("_", "_<wbr>"))
@@ -107,19 +107,19 @@ def word(choice: str) -> str:
 
 @functools.lru_cache(maxsize=512)
 def formula(latex: str, alt: str) -> Picture:
-    """Typeset a formula; sides are in em."""
+    """Typeset a formula, with sides in em."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
     from matplotlib.mathtext import MathTextParser
 
     points = 10.0
-    # mathtext wants what stands alone after a font's name in braces
+    # mathtext needs braces around a letter after the name of a font
     text = "$" + re.sub(r"\\math(\w+) (\w)", r"\\math\1{\2}", latex).replace(r"\frac", r"\dfrac") + "$"
     with rc_context({"mathtext.fontset": "stix", "svg.hashsalt": latex, "svg.fonttype": "path"}):
         font = FontProperties(size=points)
         width, height, depth, *_ = MathTextParser("path").parse(text, dpi=72, prop=font)
-        width, height, depth = width + 1, height + 2, depth + 1  # room for what overhangs
+        width, height, depth = width + 1, height + 2, depth + 1  # for overhanging glyphs
         figure = Figure(figsize=(width / 72, height / 72))
         figure.text(0.5 / width, depth / height, text, fontproperties=font, color="#1a1a1a")
         vector = io.BytesIO()
@@ -133,22 +133,22 @@ def embedded(svg: bytes) -> str:
 
 
 def columns(lines: Iterable[Sequence[str]], indent: str = "  ") -> list[str]:
-    """Lines of words in columns."""
+    """Align texts in columns."""
     lines = list(lines)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [indent + "  ".join(f"{w:<{k}}" for w, k in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def html_table(caption: str | Markup, head: Iterable[str], rows: Iterable[Iterable[str | Markup]]) -> str:
-    """Table as HTML, the first cell of each row its header; what is not Markup is escaped."""
+    """Make a table whose rows begin with a header, and escape all but Markup."""
     from markupsafe import Markup, escape
 
     top = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in head)
     body = Markup("").join(
         Markup('<tr><th scope="row">{}</th>{}</tr>').format(
-            first, Markup("").join(Markup("<td>{}</td>").format(cell) for cell in rest)
+            first, Markup("").join(Markup("<td>{}</td>").format(cell) for cell in remaining)
         )
-        for first, *rest in rows
+        for first, *remaining in rows
     )
     inside = f"<caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
     return f"<table {LITERAL}>{inside}</table>"

@@ -1,4 +1,4 @@
-"""Words and formulas in Markdown: what came from elsewhere is text, no tag, link or formula."""
+"""Text, tables and formulas in Markdown, escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def escaped(text: str) -> str:
-    """Text that a renderer shows as it stands, also in a table.
+    """Escape a line so that a renderer shows it unchanged, also in a table.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def escaped(text: str) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool] = ()) -> str:
-    """Make a table of texts, which a renderer shows unchanged.
+    """Make a table of texts, escaped.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Se
 
 
 def untagged(latex: str) -> str:
-    """Formula without what begins a tag: a space changes no formula.
+    """Separate ``<`` from letters, so that a formula contains no tag.
 
     Parameters
     ----------

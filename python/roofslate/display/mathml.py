@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves: no network, no pictures."""
+"""Formulas as MathML, which browsers render without scripts or pictures."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _TOKEN = re.compile(
 
 
 def mathml(latex: str) -> Markup:
-    """A formula as MathML, also of an ``aligned`` environment; the LaTeX itself where that is not understood."""
+    """Convert LaTeX to MathML, or embed it as text if it is not understood."""
     from markupsafe import Markup
 
     try:
@@ -70,7 +70,7 @@ def mathml(latex: str) -> Markup:
 
 
 class _Reader:
-    """Recursive descent over LaTeX; a ValueError where it is something else."""
+    """Recursive descent over LaTeX. Other text raises a ValueError."""
 
     def __init__(self, latex: str) -> None:
         self.tokens = list(_TOKEN.finditer(latex))
@@ -86,7 +86,7 @@ class _Reader:
         return self.tokens[self.position - 1]
 
     def row(self, *ends: str) -> str:
-        """Read until one of these tokens, which is left for the caller."""
+        """Read until one of these tokens, and leave it to the caller."""
         items = []
         while self.peek() not in ends:
             items.append(self.scripted())
@@ -106,7 +106,7 @@ class _Reader:
         token = self.take()
         if token["text"]:
             words = re.sub(r"\\(.)", r"\1", token["text"].removeprefix("\\text{").removesuffix("}"))
-            return _upright(words)  # beside mtext an operator would have no room
+            return _upright(words)  # next to mtext an operator has no space around it
         if token["number"]:
             return f"<mn>{token['number']}</mn>"
         if token["table"] == "begin":
@@ -144,14 +144,14 @@ class _Reader:
         return _operator(token["command"] or token[0], ' stretchy="true"')
 
     def letters(self) -> str:
-        """Take a letter, or those in braces."""
-        found = self.take()[0]
-        if found == "{":
-            found = ""
+        """Read a letter, or a group in braces."""
+        text = self.take()[0]
+        if text == "{":
+            text = ""
             while self.peek() != "}":
-                found += self.take()[0]
+                text += self.take()[0]
             self.take()
-        return found
+        return text
 
     def table(self, kind: str) -> str:
         rows: list[list[str]] = [[]]

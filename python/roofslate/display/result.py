@@ -1,4 +1,4 @@
-"""Bases of results: text in a console, tables in a notebook, a picture."""
+"""Base classes of results: text, tables in notebooks, and plots."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Table = tuple[str, Sequence[str], Iterable[Sequence[str]]]  # caption, head and 
 
 
 class Result(ABC):
-    """Result with a text of its own, which Jupyter shows as tables."""
+    """Result with a text, shown by Jupyter as tables."""
 
     @abstractmethod
     def __str__(self) -> str: ...
 
     @abstractmethod
     def _tables(self) -> list[Table]:
-        """Tables to show one below the other."""
+        """Return the tables, from top to bottom."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -35,7 +35,7 @@ class Result(ABC):
 
 
 class DrawnResult(Result):
-    """Result with a picture in the house style."""
+    """Result with a plot in the house style."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the result.
@@ -43,7 +43,7 @@ class DrawnResult(Result):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default those of a new figure.
+            Axes to draw on. By default a new figure.
 
         Returns
         -------
@@ -55,8 +55,8 @@ class DrawnResult(Result):
 
     @abstractmethod
     def _size(self) -> tuple[float, float]:
-        """Width and height of a new figure, in inches."""
+        """Return width and height of a new figure in inches."""
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
-        """Draw into axes."""
+        """Draw on axes."""

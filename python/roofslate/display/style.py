@@ -1,4 +1,4 @@
-"""How charts are drawn: the house style, scaled ticks, labels at lines, panels and brackets."""
+"""The house style of charts: scaled ticks, labels at lines, panels and brackets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import units
+from roofslate.display import dark, placing
 from roofslate.errors import InputTypeError, UnitError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "HALO",
     "INK",
     "KV",
+    "LEAST",
     "MEMORY",
     "MINUS",
     "NOTE",
@@ -57,27 +59,30 @@ __all__ = [
     "words",
 ]
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# At least 4.5 of contrast on white, and 22 apart in CIELAB for every two, also as seen by colour-blind readers.
+PALETTE = ("#0072B2", "#C90E72", "#044D46", "#89720D", "#7C3D23", "#8D0DEC", "#111111")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#222222"
-HALO: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind words that lines may cross
+HALO: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind text on lines
 NOTE = "#555555"
-RED = "#B24700"  # what one should not overlook
+RED = "#B24700"  # of important marks
 ELLIPSIS, MINUS, TIMES = "\N{HORIZONTAL ELLIPSIS}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
-# One look for each term of a pass, in all charts.
+# One look for each term of a pass in all charts.
 COMPUTE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
-KV: dict[str, Any] = {"color": "#E69F00", "linestyle": "-.", "linewidth": 1.6}
+KV: dict[str, Any] = {"color": "#946000", "linestyle": "-.", "linewidth": 1.6}
 WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": "-", "linewidth": 1.6}
-MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
+MEMORY: dict[str, Any] = {"color": "#6B6B6B", "linestyle": "--", "linewidth": 1.1}
 BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
 UNFIT: dict[str, Any] = {"facecolor": "none", "edgecolor": NOTE, "hatch": "////", "linewidth": 0}  # memory is full
 BATCH = "batch size (sequences)"
-_SMALL, _LINE = 8, 10.5  # points: letters of the line below a title, and its height
-_UNDER = "under title"
+LEAST = 8.0  # font size in print, in points
+_SMALL, _LINE = LEAST, 10.5  # font size and height of the line below a title, in points
+_UNDER = "under title"  # `placing.UNDER`, without an import of matplotlib
+_FINDING = "finding"
 
-# Where a logarithmic axis of times has ticks, as people count time.
+# Ticks of a logarithmic axis of times.
 _MOMENTS = {
     **{10.0**k: f"{10 ** (k + 6)} µs" for k in range(-6, -3)},
     **{10.0**k: f"{10 ** (k + 3)} ms" for k in range(-3, 0)},
@@ -103,17 +108,17 @@ _COUNTED = {
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """Draw in the house style inside of the block; what the user has set holds again after it."""
+    """Draw in the house style within the block, and restore the user's settings after it."""
     from matplotlib import pyplot, style
 
-    # A notebook's backend is loaded now: inside the context its settings would be undone.
+    # Load the backend of a notebook now. Inside the context its settings would be undone.
     pyplot.draw_if_interactive()  # type: ignore[no-untyped-call]
     with style.context(Path(__file__).with_name("house.mplstyle")):
         yield
 
 
 def axes(ax: Any, size: tuple[float, float]) -> Axes:
-    """Give the axes to draw into: those given, in the manner of the house, or those of a new figure."""
+    """Return the given axes in the house style, or the axes of a new figure."""
     from matplotlib import pyplot
     from matplotlib.axes import Axes
 
@@ -128,24 +133,32 @@ def axes(ax: Any, size: tuple[float, float]) -> Axes:
 
 @contextlib.contextmanager
 def drawing(ax: Any, size: tuple[float, float], *, formulas: bool = False) -> Iterator[Axes]:
-    """Draw in the house style inside of the block, into the axes given or those of a new figure.
+    """Draw in the house style within the block, on given axes or on a new figure.
 
-    Without `formulas`, dollar signs in what the block writes are dollar signs.
+    The picture is dark if the axes are, or if the settings ask for a dark figure. Texts are moved apart whenever the
+    figure is drawn. Without `formulas`, text of the block keeps its dollar signs.
     """
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcParams
 
+    ground = rcParams["figure.facecolor"] if ax is None or not hasattr(ax, "get_facecolor") else ax.get_facecolor()
+    is_dark = dark.is_dark(ground)
     with house_style():
+        given = ax is not None
         ax = axes(ax, size)
+        earlier = set(ax.figure.findobj()) if given and is_dark else set()
         before = {} if formulas else dict(_said(ax))
         with rc_context({"text.parse_math": formulas}):
             yield ax
         for text, said in () if formulas else _said(ax):
-            if said.count("$") > 1 and before.get(text) != said:  # of texts that every figure has: titles, ticks
+            if said.count("$") > 1 and before.get(text) != said:  # of texts in every figure, such as titles and ticks
                 text.set_parse_math(False)
+        placing.attach(ax)
+        if is_dark:
+            dark.darken(ax, earlier, INK)
 
 
 def _said(ax: Axes) -> Iterator[tuple[Text, str]]:
-    """All words of a figure."""
+    """Yield the texts of a figure."""
     from matplotlib.text import Text as AnyText
 
     for text in ax.figure.findobj(AnyText):
@@ -153,18 +166,18 @@ def _said(ax: Axes) -> Iterator[tuple[Text, str]]:
 
 
 def title(ax: Axes, text: str, *, below: str = "", corner: str = "") -> None:
-    """Set the title, on several lines where the axes are narrow.
+    """Set the title, on several lines if the axes are narrow.
 
     Parameters
     ----------
     ax : Axes
-        To draw into.
+        Axes of the chart.
     text : str
         The title.
     below : str
-        Conditions, in small letters under the title. Without them, those of the title before stay.
+        Conditions, in a small font under the title. By default the previous ones stay.
     corner : str
-        Words at the right end of that line, or on the next one where the line has no room.
+        Text at the right end of that line, or on the next line if it does not fit.
     """
     import textwrap
 
@@ -176,13 +189,13 @@ def title(ax: Axes, text: str, *, below: str = "", corner: str = "") -> None:
 
 
 def corner(ax: Axes, text: str, *, below: str = "") -> None:
-    """Write small words above the right and left ends of axes without a title."""
+    """Write small text above the right and left ends of axes without a title."""
     if text or below:
         _under_title(ax, below, text)
 
 
 def _under_title(ax: Axes, below: str, corner: str) -> float:
-    """Write conditions between the title and the axes; return the height in lines."""
+    """Write conditions between title and axes, and return their height in lines."""
     import textwrap
 
     width = pixels(ax)[0]
@@ -205,16 +218,15 @@ def _under_title(ax: Axes, below: str, corner: str) -> float:
 
 
 def _rows_under(ax: Axes) -> float:
-    """Height in lines of what is written between the title and the axes."""
+    """Return the height of the text between title and axes, in lines."""
     notes = [note for note in ax.texts if note.get_gid() == _UNDER]
     return max((note.xyann[1] / _LINE + note.get_text().count("\n") + 1 for note in notes), default=0.0)  # type: ignore[attr-defined]
 
 
 def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
-    """Basis of a result for pictures: ``"estimate (serving, 2026-09-14), interpolated"``.
+    """Format the basis of a result: ``"estimate (serving, 2026-09-14), interpolated"``.
 
-    A floor bounds times and costs from below and rates from above. Of other quantities, such as ratios, it says
-    nothing.
+    A floor bounds times and costs from below and rates from above. Other quantities, such as ratios, have no bound.
     """
     basis = str(attrs.get("basis", ""))
     fitted = [name for name in str(attrs.get("calibration", "")).split(", ") if name != "floor"]
@@ -229,7 +241,7 @@ def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
 
 
 def styles(count: int) -> list[dict[str, Any]]:
-    """Colours with a line and a marker of their own."""
+    """Return colors, each with its line style and marker."""
     n = len(PALETTE)
     return [
         {"color": PALETTE[k % n], "linestyle": DASHES[(k + k // n) % n], "marker": MARKERS[k % n]} for k in range(count)
@@ -237,7 +249,7 @@ def styles(count: int) -> list[dict[str, Any]]:
 
 
 def words(name: str, unit: str | None = None) -> str:
-    """Name of a quantity as an axis wants it: ``"batch size (sequences)"``."""
+    """Format the name of a quantity for an axis: ``"batch size (sequences)"``."""
     text = " ".join(_SPELLED.get(word, word) for word in name.split("_"))
     if str(unit).startswith("FLOP/s"):
         text = text.replace("FLOPs", "FLOPS")  # a speed
@@ -245,18 +257,18 @@ def words(name: str, unit: str | None = None) -> str:
 
 
 def text_of(value: float, unit: str, digits: int = 3) -> str:
-    """Number with its unit as short as a chart wants it: ``"87.4k"``, ``"$2/Mtok"``."""
+    """Format a number with its unit briefly: ``"87.4k"``, ``"$2/Mtok"``."""
     return scale_of([value], unit).tick(value, digits)
 
 
 def counted(value: float, unit: str) -> str:
-    """Tokens or weights, these in billions."""
+    """Format a number of tokens or parameters, parameters in billions."""
     text = text_of(value, unit)
     return text.replace("G", "B") if unit == "parameter" else text
 
 
 def scale_of(values: Any, unit: str) -> units.Scale:
-    """Scale of values in base units; values in other units, such as ms or USD/Mtoken, keep theirs."""
+    """Return the scale of values in base units, and for other units their own."""
     try:
         return units.scale(values, unit)
     except UnitError:
@@ -292,7 +304,7 @@ def scale_ticks(axis: Axis, unit: str) -> None:
 
 
 def _fit_ticks(axis: Axis, unit: str, write: Callable[[float], str]) -> None:
-    """Put ticks at whole numbers of what they are written in, of days for a time, and no more than have room."""
+    """Put ticks at round numbers of the displayed unit, as many as fit."""
     from matplotlib.ticker import MaxNLocator
 
     class WholeSteps(MaxNLocator):
@@ -303,15 +315,15 @@ def _fit_ticks(axis: Axis, unit: str, write: Callable[[float], str]) -> None:
     ticks = axis.get_ticklocs()
     if axis.axis_name == "x":  # type: ignore[attr-defined]
         letters = max(len(write(x)) for x in ticks)
-        room = int(pixels(axis.axes)[0] / axis.axes.figure.dpi / (0.06 * letters + 0.08))
+        most = int(pixels(axis.axes)[0] / axis.axes.figure.dpi / (0.06 * letters + 0.08))
     else:
-        room = len(ticks)
-    if unit == "s" or len(ticks) > room + 1:
-        axis.set_major_locator(WholeSteps(max(2, min(room, 9)), steps=[1, 2, 2.5, 5, 10]))
+        most = len(ticks)
+    if unit == "s" or len(ticks) > most + 1:
+        axis.set_major_locator(WholeSteps(max(2, min(most, 9)), steps=[1, 2, 2.5, 5, 10]))
 
 
 def moment(seconds: float) -> str:
-    """Time as a tick of a logarithmic axis: ``"10 min"``."""
+    """Format a time for a logarithmic axis: ``"10 min"``."""
     return _MOMENTS.get(seconds) or text_of(seconds, "s")
 
 
@@ -322,25 +334,25 @@ def time_ticks(axis: Axis) -> None:
     across = axis.axis_name == "x"  # type: ignore[attr-defined]
     bounds = axis.axes.spines["bottom" if across else "left"].get_bounds()
     low, high = sorted(axis.get_view_interval()) if bounds is None else bounds
-    kept = [time for time in _MOMENTS if low * (1 - 1e-9) <= time <= high * (1 + 1e-9)]
+    shown = [time for time in _MOMENTS if low * (1 - 1e-9) <= time <= high * (1 + 1e-9)]
     inches = pixels(axis.axes)[0 if across else 1] / axis.axes.figure.dpi
-    kept = kept[:: max(1, math.ceil((0.55 if across else 0.3) * len(kept) / inches))]
-    axis.set_major_locator(FixedLocator(kept))
+    shown = shown[:: max(1, math.ceil((0.55 if across else 0.3) * len(shown) / inches))]
+    axis.set_major_locator(FixedLocator(shown))
     axis.set_major_formatter(FuncFormatter(lambda x, _: moment(min(_MOMENTS, key=lambda time: abs(time - x)))))
     axis.set_minor_formatter(NullFormatter())
     axis.set_minor_locator(NullLocator())
 
 
 def end_ticks(axis: Axis) -> None:
-    """Leave out ticks beyond the end of the axis's line, where labels stand."""
+    """Remove ticks beyond the end of the axis line, next to labels."""
     from matplotlib.ticker import FixedLocator
 
     bounds = axis.axes.spines["bottom" if axis.axis_name == "x" else "left"].get_bounds()  # type: ignore[attr-defined]
     if bounds is None or axis.axis_name != "x":  # type: ignore[attr-defined]
         return
     for minor in (False, True):
-        kept = [t for t in axis.get_ticklocs(minor=minor) if bounds[0] * (1 - 1e-9) <= t <= bounds[1] * (1 + 1e-9)]
-        (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(kept))
+        shown = [t for t in axis.get_ticklocs(minor=minor) if bounds[0] * (1 - 1e-9) <= t <= bounds[1] * (1 + 1e-9)]
+        (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(shown))
 
 
 def pixels(ax: Axes) -> tuple[float, float]:
@@ -351,18 +363,18 @@ def pixels(ax: Axes) -> tuple[float, float]:
 def label_ends(
     ax: Axes, ends: Sequence[tuple[float, float, str, str]], *, size: float = 9, room: float | None = None
 ) -> None:
-    """Label lines at their right ends, inside of the axes, which are widened; labels that would touch are moved apart.
+    """Label lines at their right ends, in widened axes, without overlap.
 
     Parameters
     ----------
     ax : Axes
-        With its limits set.
+        Axes with final limits.
     ends : sequence of tuple
         ``(x, y, text, color)`` of each end.
     size : float
-        Of the font, in points.
+        Font size in points.
     room : float, optional
-        Share of the width that the labels get; measured otherwise.
+        Share of the width for labels. Measured by default.
     """
     if not ends:
         return
@@ -378,11 +390,11 @@ def label_ends(
     _widen(ax, right, room)
     gap = size * 1.22 * point
     order = sorted(range(len(ends)), key=lambda k: ends[k][1])
-    wanted = [float(ax.transData.transform((ends[k][0], ends[k][1]))[1]) for k in order]
+    positions = [float(ax.transData.transform((ends[k][0], ends[k][1]))[1]) for k in order]
     bottom = float(ax.transAxes.transform((0, 0))[1])
-    # the layout makes the axes lower later, so the gap is taken a little wide
-    placed = _apart(wanted, gap * 1.12, bottom, bottom + height)
-    for k, before, after in zip(order, wanted, placed, strict=True):
+    # The layout shrinks the axes later, so the gap is a little wider.
+    placed = _apart(positions, gap * 1.12, bottom, bottom + height)
+    for k, before, after in zip(order, positions, placed, strict=True):
         x, y, text, color = ends[k]
         shift = (after - before) / point
         ax.annotate(
@@ -408,10 +420,10 @@ def _widen(ax: Axes, right: float, room: float) -> None:
     ax.xaxis.label.set_x((1 - room) / 2)
 
 
-def _apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions in ascending order at least `gap` apart, as near to those wanted as that allows."""
-    groups: list[list[float]] = []  # mean of wants less their place in the group, count
-    for y in wanted:
+def _apart(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move ascending positions at least `gap` apart, by least squares."""
+    groups: list[list[float]] = []  # mean of the positions relative to their rank in the group, count
+    for y in positions:
         groups.append([y, 1.0])
         while len(groups) > 1:
             (a, n), (b, m) = groups[-2:]
@@ -427,46 +439,42 @@ def _apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list
 def callout(
     ax: Axes,
     text: str,
-    at: tuple[float, float],
+    at: tuple[float, float] | None,
     to: tuple[float, float],
     *,
     color: str = INK,
     **more: Any,
 ) -> Annotation:
-    """Write a remark at `to`, in shares of the axes, with a thin arrow to the point `at`."""
+    """Write a note near `to`, in shares of the axes, with a thin arrow to the point `at` if one is given.
+
+    When the figure is drawn, the text moves to the nearest place clear of lines and of other texts.
+    """
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 4, "mutation_scale": 8}
     return ax.annotate(
         text,
-        at,
+        to if at is None else at,
         xytext=to,
+        xycoords="axes fraction" if at is None else "data",
         textcoords="axes fraction",
         fontsize=9,
         color=color,
-        arrowprops=arrow,
-        **{"ha": "left", "va": "center", **more},
+        arrowprops=None if at is None else arrow,
+        **{"ha": "left", "va": "center", "gid": _FINDING, **more},
     )
 
 
 def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: str = INK, below: bool = True) -> None:
-    """Mark a stretch of the horizontal axis by a line with two arrowheads, and say what it is."""
+    """Mark and label an interval of the horizontal axis with two arrowheads."""
     arrow = {"arrowstyle": "<|-|>", "color": color, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
     ax.annotate("", (right, y), xytext=(left, y), arrowprops=arrow)
-    ax.annotate(
-        text,
-        ((left + right) / 2, y),
-        xytext=(0, -4 if below else 4),
-        textcoords="offset points",
-        ha="center",
-        va="top" if below else "bottom",
-        fontsize=9,
-        color=color,
-    )
+    look: dict[str, Any] = {"fontsize": 9, "color": color, "ha": "center", "va": "top" if below else "bottom"}
+    ax.annotate(text, ((left + right) / 2, y), xytext=(0, -4 if below else 4), textcoords="offset points", **look)
 
 
 def panels(
     ax: Axes, columns: int, *, rows: int = 1, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0
 ) -> list[Axes]:
-    """Divide axes into panels, row by row; the axes themselves keep their title alone.
+    """Divide axes into panels, row by row, and keep the title.
 
     Parameters
     ----------
@@ -475,15 +483,15 @@ def panels(
     left, bottom, top : float
         Margin for labels, in shares of the axes.
     gap : float
-        Between panels, in shares of the axes.
+        Gap between panels, in shares of the axes.
     """
     ax.set_axis_off()
     width, height = (1 - left - gap * (columns - 1)) / columns, (1 - bottom - top - gap * (rows - 1)) / rows
-    places = [
+    corners = [
         (left + k * (width + gap), bottom + j * (height + gap)) for j in reversed(range(rows)) for k in range(columns)
     ]
-    made = [ax.inset_axes((*place, width, height)) for place in places]
-    for panel in made:
+    parts = [ax.inset_axes((*corner, width, height)) for corner in corners]
+    for panel in parts:
         for side in ("top", "right"):
             panel.spines[side].set_visible(False)
-    return made
+    return parts

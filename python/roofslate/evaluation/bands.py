@@ -1,4 +1,4 @@
-"""Bands around calibrated outputs: which results get one, and how wide it is for the model and chip of each."""
+"""Bands around calibrated outputs: applicability, and width by model and chip."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ _CARRIED: dict[str, tuple[str, bool, tuple[str, ...]]] = {
 
 
 def requested_bands(
-    bands: Any, wanted: Sequence[str], given: Collection[str], calibrations: Iterable[Preset] = ()
+    bands: Any, names: Sequence[str], given: Collection[str], calibrations: Iterable[Preset] = ()
 ) -> Bands | None:
-    """What ``bands=`` means for these outputs; the constants that they are calibrated with must be among the inputs.
+    """Resolve ``bands=`` for these outputs, with a check of the calibrated constants.
 
     Parameters
     ----------
     bands : float, Bands, Calibration or None
-        A level means that of the calibration that is given, or of the package's own; a calibration, its band of 80 %.
-    wanted : sequence of str
+        A level refers to the given calibration, by default the package's. A calibration means its band of 80%.
+    names : sequence of str
     given : collection of str
         Names of the inputs.
     calibrations : iterable of Preset
-        Those of ``calibration=``: a level means the band of the one that is given.
+        Presets of ``calibration=``, whose band a level refers to.
 
     Returns
     -------
@@ -65,40 +65,40 @@ def requested_bands(
     UnknownName
         If none of the outputs is calibrated.
     MissingInput
-        If a constant is not given: the band is that of the calibrated estimate.
+        If a constant is missing: the band belongs to the calibrated estimate.
     """
     if bands is None:
         return None
     if isinstance(bands, FittedConstants):
         bands = bands.bands()
-    own = [c for preset in calibrations if (c := getattr(preset, "constants", None)) is not None]
-    constants = own[0] if len(own) == 1 else shipped()
-    found = bands if isinstance(bands, Bands) else Bands(constants, check_level(bands))
-    fits = found.calibration.fits
-    outputs = [name for name in wanted if calibrated_of(found, name, given)]
+    given_constants = [c for preset in calibrations if (c := getattr(preset, "constants", None)) is not None]
+    constants = given_constants[0] if len(given_constants) == 1 else shipped()
+    requested = bands if isinstance(bands, Bands) else Bands(constants, check_level(bands))
+    fits = requested.calibration.fits
+    outputs = [name for name in names if calibrated_of(requested, name, given)]
     if not outputs:
-        raise UnknownName(f"bands: {', '.join(wanted)} is not calibrated; calibrated are {', '.join(fits)}")
+        raise UnknownName(f"bands: {', '.join(names)} is not calibrated; calibrated are {', '.join(fits)}")
     for output in outputs:
-        missing = [name for name in found.calibration if name not in given]
+        missing = [name for name in requested.calibration if name not in given]
         if missing:
             raise MissingInput(
-                f"bands: the band of {output} is that of its calibrated estimate, and {missing[0]!r} is not given; "
+                f"bands: the band of {output} belongs to its calibrated estimate, but {missing[0]!r} is not given; "
                 'give calibration="serving", or the constants, **rs.calibration()'
             )
-    return found
+    return requested
 
 
 def bands_apply(bands: Any, preset: Preset) -> bool:
-    """Whether bands are those of a calibration; the floor has none."""
-    own = getattr(preset, "constants", None)
-    if own is None:
+    """Return True if bands come from a calibration. The lower bound has none."""
+    constants = getattr(preset, "constants", None)
+    if constants is None:
         return False
-    asked = bands.calibration if isinstance(bands, Bands) else bands
-    return not isinstance(asked, FittedConstants) or list(asked) == list(own)
+    requested = bands.calibration if isinstance(bands, Bands) else bands
+    return not isinstance(requested, FittedConstants) or list(requested) == list(constants)
 
 
 def calibrated_of(bands: Bands, name: str, given: Collection[str]) -> tuple[str, bool] | None:
-    """The calibrated output whose band an output has, and whether it is inverted; None where no band is known."""
+    """Return the calibrated output of an output's band, and True if inverted, or None."""
     fits = bands.calibration.fits
     if name in fits:
         return name, False
@@ -111,7 +111,7 @@ def calibrated_of(bands: Bands, name: str, given: Collection[str]) -> tuple[str,
 
 
 def _rests_on(name: str, source: str, given: Collection[str]) -> bool:
-    """Whether a quantity follows from another one, where nothing upstream of what is given counts."""
+    """Return True if a quantity follows from another one without ancestors of given inputs."""
     waiting, seen = [name], set()
     while waiting:
         step = waiting.pop()
@@ -123,12 +123,12 @@ def _rests_on(name: str, source: str, given: Collection[str]) -> bool:
 
 
 def band_factors(low: Any, high: Any, *, inverted: bool) -> tuple[Any, Any]:
-    """Ends of a band over the value, of the inverse too."""
+    """Return the ends of a band relative to the value, or to its inverse."""
     return (1 / high, 1 / low) if inverted else (low, high)
 
 
 def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str, xr.Variable]:
-    """Both ends of the band of an output, on its axes and those of models and chips."""
+    """Return both ends of an output's band, on its axes and the axes of models and chips."""
     import xarray as xr
 
     source, inverted = calibrated_of(bands, name, grid.inputs) or (name, False)
@@ -139,18 +139,18 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
     shape = [len(known[column]) for column in kinds]
     dims = [grid.preset_axes[column] for column in kinds]
     factors = np.empty((*shape, 2))
-    for place in np.ndindex(*shape):
-        told = dict(zip(kinds, (known[column][k] for column, k in zip(kinds, place, strict=True)), strict=True))
-        factors[place] = band_factors(*fit.band(bands.level, {**same, **told}), inverted=inverted)
-    found = {}
+    for position in np.ndindex(*shape):
+        names = dict(zip(kinds, (known[column][k] for column, k in zip(kinds, position, strict=True)), strict=True))
+        factors[position] = band_factors(*fit.band(bands.level, {**same, **names}), inverted=inverted)
+    variables = {}
     for k, end in enumerate(("lower", "upper")):
         variable = values * xr.Variable(dims, factors[..., k])
         variable = variable.transpose(*values.dims, ...).astype(values.dtype)
         long_name = f"{values.attrs['long_name']}, {end} end of the {100 * bands.level:g} % band"
         variable.attrs = {"units": values.attrs["units"], "long_name": long_name}
         variable.attrs |= {key: values.attrs[key] for key in ("basis", "calibration") if key in values.attrs}
-        found[f"{name}_{end}"] = variable
-    return found
+        variables[f"{name}_{end}"] = variable
+    return variables
 
 
 def band_text(bands: Bands, name: str, value: float, grid: Grid) -> str:

@@ -19,15 +19,15 @@ __all__ = ["side_by_side", "varies_alone"]
 
 
 def varies_alone(keyword: str, grid: Grid) -> bool:
-    """Whether presets make an axis that no other input has."""
+    """Return True if presets make an axis that no other input has."""
     dim = grid.preset_axes[keyword]
     return dim == keyword and all(i.origin == keyword for i in grid.inputs.values() if dim in i.dims)
 
 
 def side_by_side(each: Sequence[xr.Dataset], dim: str, order: Sequence[str]) -> dict[str, xr.Variable]:
-    """Join datasets along a new axis; a variable that no calibration takes part in keeps its axes.
+    """Join datasets along a new axis. Variables independent of calibrations keep their axes.
 
-    Each dataset had a plan of its own, so that constants at ideal values are folded. A variable that some of them lack
+    Each dataset has a separate plan, so that constants at ideal values are folded. A variable that some of them lack
     is NaN there.
     """
     import xarray as xr
@@ -35,17 +35,17 @@ def side_by_side(each: Sequence[xr.Dataset], dim: str, order: Sequence[str]) -> 
     variables: dict[str, xr.Variable] = {}
     named = [{str(name): array.variable for name, array in part.data_vars.items()} for part in each]
     for name in dict.fromkeys(name for part in named for name in part):
-        own = [part.get(name) for part in named]
-        present = [v for v in own if v is not None]
-        if len(present) == len(own) and not any("calibration" in v.attrs for v in present):
+        parts = [part.get(name) for part in named]
+        present = [v for v in parts if v is not None]
+        if len(present) == len(parts) and not any("calibration" in v.attrs for v in present):
             variables[name] = present[0]
             continue
         sizes = {str(d): n for v in present for d, n in v.sizes.items()}
         dims = {d: sizes[d] for d in order if d in sizes}
         missing = xr.Variable((), np.array(np.nan, dtype=float))
-        spread = [(missing if v is None else v).set_dims(dims) for v in own]  # type: ignore[no-untyped-call]
-        whole: xr.Variable = xr.Variable.concat(spread, dim).astype(present[0].dtype)  # type: ignore[no-untyped-call]
-        whole = whole.transpose(*(d for d in order if d in (*dims, dim)))
-        whole.attrs = {**present[-1].attrs, **joined([v.attrs for v in present])}
-        variables[name] = whole
+        spread = [(missing if v is None else v).set_dims(dims) for v in parts]  # type: ignore[no-untyped-call]
+        joined_parts: xr.Variable = xr.Variable.concat(spread, dim).astype(present[0].dtype)  # type: ignore[no-untyped-call]
+        joined_parts = joined_parts.transpose(*(d for d in order if d in (*dims, dim)))
+        joined_parts.attrs = {**present[-1].attrs, **joined([v.attrs for v in present])}
+        variables[name] = joined_parts
     return variables

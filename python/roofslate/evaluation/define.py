@@ -45,13 +45,13 @@ def define(
 ) -> Quantity:
     """A quantity of one's own, from then on computed, shown and asked for like a built-in one.
 
-    The formula is run once, at once, on values that take down what is done with them; later the engine computes it, as
-    fast as its own. Inside of ``with rs.definitions():`` it is known there, elsewhere in the whole process.
+    The formula is run once, at once, on values that record its operations. Later the engine computes it at its usual
+    speed. Inside of ``with rs.definitions():`` it is known there, elsewhere in the whole process.
 
     Parameters
     ----------
     name : str
-        A name that nothing else has, of letters, digits and underscores.
+        An unused name of letters, digits and underscores.
     unit : str
         Made of base units: ``"USD/token"``, ``"s"``; ``"1"`` for a number. The formula must be in it.
     formula : callable or str
@@ -60,13 +60,13 @@ def define(
         numbers, zero and infinity fit every unit, `roofslate.math.constant` gives numbers with a unit. Or a text, as
         conditions are written: ``"cost_per_token * output_tokens"``.
     brief : str
-        What it is, in a line.
+        Its meaning, in a line.
     symbol : str, optional
         LaTeX; by default the name.
     source : str, optional
-        Where it comes from.
+        Origin of the formula.
     replace : bool
-        Whether it may take the place of a definition of this name, for all that rests on that. The same definition once
+        Whether it may replace a definition of this name, for all its dependents. The same definition once
         more is never an error.
 
     Returns
@@ -76,14 +76,14 @@ def define(
     Raises
     ------
     DefinitionError
-        Where the name is taken or cannot be one, or the formula does what cannot be taken down: ``if``, ``max`` of
+        If the name is in use or invalid, or the formula does something that cannot be recorded: ``if``, ``max`` of
         Python, a default value, itself.
     UnitError
-        Where units do not fit, with both of them.
+        If units do not fit, with both of them.
     UnknownName
-        Where an argument is no quantity, with the nearest names.
+        If an argument is no quantity, with the nearest names.
     InputTypeError
-        Where a text is expected.
+        If a text is expected.
 
     Examples
     --------
@@ -101,16 +101,16 @@ def define(
     _check_texts(name, texts)
     spelled = _spelled(name, unit)
     if isinstance(formula, str):
-        found = parse_formula(formula, spelled)
+        recorded = parse_formula(formula, spelled)
     elif callable(formula):
-        found = record(name, spelled, formula)
+        recorded = record(name, spelled, formula)
     else:
         raise InputTypeError(
             f"definition of {name!r}: expected a function of quantities or a text, got {shown(formula)}"
         )
     escaped = name.replace("_", r"\_")
     definition = Definition(
-        name, symbol or rf"\mathrm{{{escaped}}}", spelled, brief, source or "defined in this session", found.steps
+        name, symbol or rf"\mathrm{{{escaped}}}", spelled, brief, source or "defined in this session", recorded.steps
     )
     add_definition(definition, replace=bool(replace))
     return current().entries[name]
@@ -151,7 +151,7 @@ def _check_texts(name: str, texts: Mapping[str, Any]) -> None:
 
 
 def _balanced(latex: str) -> bool:
-    """Whether each brace closes one that was opened, and nothing ends in a backslash."""
+    """Return True if braces are balanced, and nothing ends in a backslash."""
     level = 0
     for brace in re.findall(r"\\.|[{}]|\\$", latex):
         level += {"{": 1, "}": -1}.get(brace, 0)

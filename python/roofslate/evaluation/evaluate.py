@@ -14,8 +14,9 @@ from roofslate.evaluation.bands import band_variables, bands_apply, calibrated_o
 from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
 from roofslate.grid.basis import basis
+from roofslate.grid.by_position import by_keyword
 from roofslate.grid.fit import Misfit, checks_of, is_small, misfits_of, warn_of_misfits
-from roofslate.grid.label import conversions, data_array, dataset, said_of, variable
+from roofslate.grid.label import UnitsOfOutputs, conversions, data_array, dataset, provenance, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
@@ -39,6 +40,7 @@ _STORAGES = ("float64", "float32")  # dtypes of results, as cpp/roofslate/simd/s
 _DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in _STORAGES}
 
 
+@by_keyword()
 def evaluate(
     outputs: str | Sequence[str],
     scenario: Mapping[str, Any] | None = None,
@@ -48,11 +50,11 @@ def evaluate(
     dtype: Any = "float64",
     threads: int | None = None,
     progress: ProgressWish = None,
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     bands: float | Bands | FittedConstants | None = None,
     **inputs: Any,
 ) -> xr.DataArray | xr.Dataset:
-    """Quantities over the grid of all axes that the inputs have, in base units unless `units` says otherwise.
+    """Compute quantities on the grid of all inputs' axes, in base units by default.
 
     Parameters
     ----------
@@ -67,12 +69,13 @@ def evaluate(
     threads : int, optional
         By default as many as the process may use, or ``ROOFSLATE_THREADS``. Results do not depend on it.
     progress : bool or callable, optional
-        A bar from one second on where a person looks on; False for none; or a function of (done, total).
-    units : dict of str, optional
-        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+        A bar after one second in a terminal or notebook. False: none. Or a function of (done, total).
+    units : str or dict of str, optional
+        Unit of the results, or units by output: ``"ms"``, ``{"cost_per_token": "USD/Mtoken"}``.
     bands : float, Bands or Calibration, optional
-        For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, between which this share of measured values
-        lies: 0.8. They belong to an estimate, ``calibration="serving"``, and are NaN where a list has the floor.
+        For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, the interval for this share of measured
+        values: 0.8. They belong to an estimate, ``calibration="serving"``, and are NaN where a list has the lower
+        bound.
     **inputs
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
@@ -85,11 +88,12 @@ def evaluate(
     Returns
     -------
     xarray.DataArray or xarray.Dataset
-        A DataArray for a name, a Dataset for a list or with `bands`. Each carries only the dims that it depends on,
-        with ``units``, ``long_name`` and ``basis``: ``floor`` (a lower bound), ``estimate`` (of ``calibration``),
-        ``mixed`` with the names of other constants, and ``given`` quantities that cut the chain. A quantity that is a
-        choice carries ``flag_values`` and ``flag_meanings``. One point has no axis, and so no ``to_dataframe``: as a
-        Dataset it is a Series by ``to_pandas()``, a row by ``expand_dims("point").to_dataframe()``.
+        A DataArray for a name, a Dataset for a list or with `bands`. Attributes hold the scenario. Each array has only
+        the dims that it depends on, with ``units``, ``long_name`` and ``basis``: ``floor`` (a lower bound),
+        ``estimate`` (of ``calibration``), ``mixed`` with the names of other constants, and ``given`` quantities that
+        cut the chain. A quantity that is a choice carries ``flag_values`` and ``flag_meanings``. One point has no axis,
+        and so no ``to_dataframe``: as a Dataset it is a Series by ``to_pandas()``, a row by
+        ``expand_dims("point").to_dataframe()``.
 
     Raises
     ------
@@ -102,9 +106,9 @@ def evaluate(
     --------
     >>> import roofslate as rs
     >>> cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72", context_length="8k")
-    >>> t = rs.evaluate("pass_time", batch_size=[1, 1024], **cell)
-    >>> t.dims
-    ('batch_size',)
+    >>> t = rs.evaluate("pass_time", batch_size=[1, 1024], units="ms", **cell)
+    >>> t.dims, t.attrs["units"]
+    (('batch_size',), 'ms')
     """
     if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
@@ -120,42 +124,42 @@ def _evaluated(
 ) -> tuple[xr.DataArray | xr.Dataset, list[Misfit]]:
     """The result of a call, and what of its grid does not fit into memory."""
     dtype, threads, progress, units = options["dtype"], options["threads"], options["progress"], options["units"]
-    wanted = wanted_names(outputs)
+    names = wanted_names(outputs)
     stored = _storage(dtype)
-    converted = conversions(wanted, units) if units is not None else {}
+    converted = conversions(names, units) if units is not None else {}
     factors = {name: factor for name, (factor, _) in converted.items()}
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
     with reading_by(threads):
-        grid = read_grid(inputs, wanted, chunks=True)
+        grid = read_grid(inputs, names, chunks=True)
     if out is None and "calibration" in grid.preset_axes and varies_alone("calibration", grid):
         presets = grid.presets["calibration"]
         with_bands = [preset for preset in presets if bands_apply(bands, preset)] or presets  # none: an error names why
         each: list[Any] = []
         misfits: list[Misfit] = []
         for preset in presets:
-            own = bands if preset in with_bands else None
-            part, unfit = _evaluated(wanted, changed(inputs, {"calibration": preset}), None, own, options)
+            bands_of_preset = bands if preset in with_bands else None
+            part, unfit = _evaluated(names, changed(inputs, {"calibration": preset}), None, bands_of_preset, options)
             each.append(part)
             misfits += unfit
         grid.layout = "; ".join(dict.fromkeys(part.attrs["layout"] for part in each if "layout" in part.attrs))
         joined = side_by_side(each, "calibration", list(grid.sizes))
         if not isinstance(outputs, str) or bands is not None:
             return dataset(joined, grid), misfits
-        return data_array(wanted[0], joined[wanted[0]], grid, attrs=said_of(grid)), misfits
+        return data_array(names[0], joined[names[0]], grid, attrs=provenance(grid)), misfits
     wide = None
     if bands is not None:
-        wide = requested_bands(bands, wanted, grid.inputs, grid.presets.get("calibration", ()))
-    given = given_memory(out, wanted, outputs, stored)
+        wide = requested_bands(bands, names, grid.inputs, grid.presets.get("calibration", ()))
+    given = given_memory(out, names, outputs, stored)
     keep_apart(grid, given)
     if grid.chunked:
         if given:
-            raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so is what comes of it")
-        results, misfits = chunked.evaluate(grid, wanted, factors, stored, threads), []
+            raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so are the results")
+        results, misfits = chunked.evaluate(grid, names, factors, stored, threads), []
     else:
-        results, misfits = _computed(grid, wanted, factors, stored, given, threads, progress)
+        results, misfits = _computed(grid, names, factors, stored, given, threads, progress)
     variables = {}
-    for name, (values, dims) in zip(wanted, results, strict=True):
+    for name, (values, dims) in zip(names, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
         variables[name] = variable(name, values, dims, unit, basis([name], grid), keep=bool(given))
         if wide is not None and calibrated_of(wide, name, grid.inputs):
@@ -163,29 +167,29 @@ def _evaluated(
     if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid), misfits
     ((name, only),) = variables.items()
-    return data_array(name, only, grid, attrs=said_of(grid)), misfits
+    return data_array(name, only, grid, attrs=provenance(grid)), misfits
 
 
 def _computed(
     grid: Grid,
-    wanted: Sequence[str],
+    names: Sequence[str],
     factors: Mapping[str, float],
     stored: np.dtype[Any],
     given: Sequence[Any],
     threads: int | None,
     progress: ProgressWish,
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], list[Misfit]]:
-    """The outputs of a grid in memory, and what of it does not fit: one plan where that is small."""
-    checks = checks_of(grid, wanted)
+    """Compute a grid in memory with its memory checks, in one plan if it is small."""
+    checks = checks_of(grid, names)
     if checks and not given:
         try:
             if is_small(grid, checks):
-                results = compute(grid, [*wanted, *checks], factors, stored, threads=threads, progress=progress)
-                n = len(wanted)
+                results = compute(grid, [*names, *checks], factors, stored, threads=threads, progress=progress)
+                n = len(names)
                 return results[:n], misfits_of(grid, checks, [values for values, _ in results[n:]])
-        except MissingInput:  # which a check needs: those of the outputs have been looked for
+        except MissingInput:  # of a check, as outputs were checked before
             checks = []
-    results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
+    results = compute(grid, names, factors, stored, out=given, threads=threads, progress=progress)
     try:
         return results, misfits_of(grid, checks)
     except MissingInput:

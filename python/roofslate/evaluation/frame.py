@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import shown
-from roofslate._base.threads import reading_by
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
 from roofslate.grid.columns import Columns, Names
 from roofslate.grid.fit import warn_of_misfits
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.layout import LAYOUT
 from roofslate.grid.read import changed, with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names
 from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import lookup
-from roofslate.registry.values import wanted_names
+from roofslate.registry.values import expected_of, wanted_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
 
     from roofslate._base.progress import ProgressWish
     from roofslate.presets.calibration import Bands, FittedConstants
@@ -39,13 +40,13 @@ def frame(
     /,
     *,
     ignore: Iterable[str] = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     bands: float | Bands | FittedConstants | None = None,
     **inputs: Any,
 ) -> Any:
-    """Quantities for each row of a table of scenarios, in base units unless `units` says otherwise.
+    """Compute quantities for each row of a table of scenarios, in base units by default.
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ def frame(
         Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
         Columns that are no inputs.
-    units : dict of str, optional
-        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit of the results, or units by output: ``"ms"``, ``{"cost_per_token": "USD/Mtoken"}``.
     threads, progress, bands
         As for `evaluate`.
     **inputs
@@ -91,11 +92,11 @@ def frame(
     Examples
     --------
     >>> import pandas as pd, roofslate as rs
-    >>> table = pd.DataFrame({"batch_size": [1, 64]}, index=["alone", "together"])
+    >>> table = pd.DataFrame({"batch_size": [1, 64]}, index=["one", "many"])
     >>> rs.frame(table, "pass_tokens")
-              pass_tokens
-    alone             1.0
-    together         64.0
+          pass_tokens
+    one           1.0
+    many         64.0
     """
     inputs = with_scenario(scenario, inputs, day_acts=True)
     source = read_table(table)
@@ -110,7 +111,7 @@ def results_of_rows(
     inputs: dict[str, Any],
     *,
     ignore: Iterable[str] = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     bands: float | Bands | FittedConstants | None = None,
@@ -135,24 +136,23 @@ def results_of_rows(
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {})
         inputs.exempt |= PRESETS.keys()
-    wanted = wanted_names(outputs)
-    converted = conversions(wanted, units)
-    with reading_by(threads):
-        columns = source.columns(_names(ignore), inputs)
+    names = wanted_names(outputs)
+    converted = conversions(names, units)
+    columns = source.columns(_names(ignore), inputs)
     rows = source.rows
-    scenarios = Scenarios(columns, wanted, inputs, call)
+    scenarios = Scenarios(columns, names, inputs, call)
     wide, calibrations, given = None, [], set[str]()
     if bands is not None:
         calibrations = _calibrations(columns, inputs)
         given = {*columns, *inputs, *_supplied(columns, inputs)}
-        wide = requested_bands(bands, wanted, given, calibrations)
+        wide = requested_bands(bands, names, given, calibrations)
     results, bad = scenarios.compute(columns, rows, threads=threads, progress=progress)
-    found: dict[str, Any] = {}
-    for name, values in zip(wanted, results, strict=True):
+    columns_of_results: dict[str, Any] = {}
+    for name, values in zip(names, results, strict=True):
         q = lookup(name)
         if name in converted:
             np.divide(values, converted[name][0], out=values)
-        found[name] = Coded(choice_codes(values), q.choices) if q.choices else values
+        columns_of_results[name] = Coded(choice_codes(values), q.choices) if q.choices else values
         if wide is not None and (banded := calibrated_of(wide, name, given)):
             kinds = preset_names(columns, inputs, rows)
             low, high = wide.calibration.band_of_rows(wide.level, banded[0], kinds)
@@ -162,25 +162,55 @@ def results_of_rows(
                 applies = np.array([*(bands_apply(wide, preset) for preset in calibrations), False])[names_of.codes]
                 factors = (np.where(applies, factors[0], np.nan), np.where(applies, factors[1], np.nan))
                 support[0][~applies] = -1
-            found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
-            found[f"{name}_support"] = Coded(*support)
+            columns_of_results |= {
+                f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)
+            }
+            columns_of_results[f"{name}_support"] = Coded(*support)
     warn_of_misfits(scenarios.misfits, rows=rows)
     if len(bad):
         warnings.warn(
-            f"{len(bad)} of {rows} rows hold NaN: an input is missing or outside of its range",
+            f"{len(bad)} of {rows} rows hold NaN: {_reasons(columns, bad)}",
             RoofslateWarning,
             stacklevel=3,
         )
     said = scenarios.basis
     attrs: dict[str, Any] = {}
     for key in ("basis", "calibration", "support"):
-        if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
+        if texts := {name: said[name][key] for name in names if key in said.get(name, ())}:
             attrs[key] = texts
     if scenarios.layouts:
         attrs[LAYOUT] = "; ".join(scenarios.layouts)
     if scenarios.unused:
         attrs["unused"] = ", ".join(scenarios.unused)
-    return found, attrs
+    return columns_of_results, attrs
+
+
+_MOST_ROWS = 5  # that a warning lists of each column
+
+
+def _reasons(columns: Columns, bad: npt.NDArray[Any]) -> str:
+    """Name columns with missing or out-of-range values, and the rows, counted from 0."""
+    rows = np.unique(bad)
+    reasons = []
+    for name, column in columns.items():
+        if isinstance(column, Names):
+            reasons += _of_rows(f"{name} is missing", rows[column.codes[rows] < 0])
+            continue
+        values, q = column.part(rows, np.empty(len(rows))), lookup(name)
+        is_missing = np.isnan(values)
+        is_outside = ~is_missing & (~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low)))
+        reasons += _of_rows(f"{name} is missing", rows[is_missing])
+        reasons += _of_rows(f"{name} is out of range ({expected_of(q)})", rows[is_outside])
+    return ", ".join(reasons) or "an input is missing or outside of its range"
+
+
+def _of_rows(reason: str, rows: npt.NDArray[Any]) -> list[str]:
+    """Return the reason with its rows, or nothing without rows."""
+    if not len(rows):
+        return []
+    listed = ", ".join(map(str, rows[:_MOST_ROWS].tolist()))
+    more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
+    return [f"{reason} in {'row' if len(rows) == 1 else 'rows'} {listed}{more}"]
 
 
 def _names(ignore: Iterable[str]) -> set[str]:
@@ -192,18 +222,18 @@ def _names(ignore: Iterable[str]) -> set[str]:
 
 
 def _supplied(columns: Columns, inputs: Mapping[str, Any]) -> set[str]:
-    """What the presets of a table supply, each at least in one row."""
+    """Return the quantities that presets of a table supply, each in at least one row."""
     names: set[str] = set()
     for keyword in PRESETS:
         column = columns.get(keyword)
-        own = [find_preset(keyword, inputs[keyword])] if keyword in inputs else []
-        for preset in column.presets if isinstance(column, Names) else own:
+        common = [find_preset(keyword, inputs[keyword])] if keyword in inputs else []
+        for preset in column.presets if isinstance(column, Names) else common:
             names |= getattr(preset, "values", {}).keys()
     return names
 
 
 def _calibrations(columns: Columns, inputs: Mapping[str, Any]) -> list[Preset]:
-    """The calibrations of a table, in the order of the codes of its column, or the one of all rows."""
+    """Return a table's calibrations in the order of the column's codes, or the common one."""
     column = columns.get("calibration")
     if isinstance(column, Names):
         return column.presets

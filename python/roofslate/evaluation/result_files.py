@@ -17,7 +17,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate._base.files import whole_file
-from roofslate._base.messages import shown, unknown
+from roofslate._base.messages import pip_install, shown, unknown
 from roofslate.errors import InputTypeError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _packages(path: Path) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f"{path.suffix} needs {error.name}, which is not installed: pip install 'roofslate[files]'"
+        message = f"{path.suffix} needs {error.name}, which is not installed: {pip_install('files')}"
         raise ModuleNotFoundError(message, name=error.name) from None
 
 

@@ -1,4 +1,4 @@
-"""What several loss laws say of over-training: how many tokens a model should see that will be served."""
+"""Over-training by several loss laws: compute-optimal tokens of a served model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AT_THE_OPTIMUM = ("overtraining_ratio", "pretraining_loss")
 
 
 def optimum(loss_law: str | Preset | Sequence[str | Preset] | None = None, **inputs: Any) -> pd.DataFrame:
-    """Tokens that make a model of a given size cheapest for its loss, served tokens included; one row a loss law.
+    """Compute the cheapest tokens for a loss with serving included, one row a loss law.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def optimum(loss_law: str | Preset | Sequence[str | Preset] | None = None, **inp
     Returns
     -------
     pandas.DataFrame
-        Index `loss_law`; the columns are quantities of the registry, in base units. The units stand in
+        Index `loss_law`. The columns are quantities of the registry, in base units. The units are in
         ``attrs["units"]``.
 
     Examples
@@ -63,7 +63,7 @@ def optimum(loss_law: str | Preset | Sequence[str | Preset] | None = None, **inp
     tokens = best["optimal_pretraining_tokens"].copy()
     tokens.attrs.clear()  # these are of another quantity
     trained = {**inputs, "pretraining_tokens": tokens}
-    found = best.merge(evaluate(list(_AT_THE_OPTIMUM), Settled(trained), loss_law=laws))
-    table: pd.DataFrame = found.to_dataframe()[[*_OF_THE_LAW, *_AT_THE_OPTIMUM]]
-    table.attrs["units"] = {name: found[name].attrs["units"] for name in table.columns}
+    optima = best.merge(evaluate(list(_AT_THE_OPTIMUM), Settled(trained), loss_law=laws))
+    table: pd.DataFrame = optima.to_dataframe()[[*_OF_THE_LAW, *_AT_THE_OPTIMUM]]
+    table.attrs["units"] = {name: optima[name].attrs["units"] for name in table.columns}
     return table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.files import whole_file
-from roofslate._base.messages import shown
+from roofslate._base.messages import pip_install, shown
 from roofslate._base.progress import Progress
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName
@@ -31,7 +31,7 @@ from roofslate.evaluation.table_files import (
 from roofslate.grid.arrow_columns import arrow_numbers, read_array, takes_words
 from roofslate.grid.columns import Column, Columns, Names, check_column, column_of, read_word
 from roofslate.grid.fit import warn_of_misfits
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.read import with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes
 from roofslate.grid.tables import read_table
@@ -56,7 +56,7 @@ def sweep(
     /,
     *,
     ignore: Iterable[str] = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     progress: bool | Callable[[int, int | None], object] | None = None,
@@ -64,8 +64,8 @@ def sweep(
 ) -> Any:
     """Compute quantities for each row of a table and append them as columns.
 
-    For files of any size: rows are read, computed and written a chunk at a time, in their order. The results are those
-    of `frame`. The target appears when it is whole; until then what is written has another name, in the same folder,
+    For files of any size: rows are read, computed and written a chunk at a time, in their order. The results equal
+    `frame`'s. The target appears once it is complete. Until then it has another name in the same folder,
     that starts with a dot and ends in ``.partial``.
 
     Parameters
@@ -81,14 +81,14 @@ def sweep(
         Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
         Columns that are no inputs; they are written with the others.
-    units : dict of str, optional
-        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit of the results, or units by output: ``"ms"``, ``{"cost_per_token": "USD/Mtoken"}``.
     overwrite : bool
         Replace a target that exists, at the end.
     threads : int, optional
         As for `evaluate`.
     progress : bool or callable, optional
-        As for `evaluate`; a function is told the rows done, and the rows in all or None where they are not known.
+        As for `evaluate`. A function receives the rows done, and all rows or None if unknown.
     **inputs
         Inputs that are the same for all rows.
 
@@ -100,34 +100,34 @@ def sweep(
     Raises
     ------
     UnknownName, UnitError, InputTypeError, IneffectiveInput, MissingInput
-        Where a value can't be read, with the line of a CSV file or the row of a Parquet file, both from one on.
+        If a value cannot be read, with the line of a CSV file or the row of a Parquet file, both counted from one.
     OSError
-        Where a file can't be read or written, or the target exists and `overwrite` is not asked for.
+        If a file cannot be read or written, or the target exists without `overwrite`.
     ModuleNotFoundError
         Without pyarrow, which ``pip install 'roofslate[io]'`` brings.
 
     Notes
     -----
-    An empty cell of a CSV file is a missing value, as are NA, NaN and null; a column of numbers or of texts with units
+    An empty field of a CSV file is a missing value, as are NA, NaN and null. A column of numbers or of texts with units
     is written to Parquet as numbers in base units. A row with a missing value or a number outside of its range has
-    empty cells (null) for results, and one warning counts such rows. Undefined results are empty too.
+    empty fields (null) for results, and one warning counts such rows. Undefined results are empty too.
     """
     inputs = with_scenario(scenario, inputs, day_acts=True)
-    wanted = list(dict.fromkeys(wanted_names(outputs)))
+    output_names = list(dict.fromkeys(wanted_names(outputs)))
     if not isinstance(source, (str, bytes, os.PathLike)):
         if target is None:
-            return _beside(source, wanted, inputs, ignore, units, threads, progress)
+            return _beside(source, output_names, inputs, ignore, units, threads, progress)
         source = TableReader(read_table(source, "source").arrow())
     elif target is None:
         raise InputTypeError(f"target: expected the name of a file for the results of {shown(source)}, got None")
     day = inputs.pop(DAY, None)
     try:
-        import pandas as pd  # noqa: F401  # or pyarrow would, in the middle of the work, where Ctrl-C breaks an import
+        import pandas as pd  # noqa: F401  # otherwise pyarrow would, when Ctrl-C breaks an import
         import pyarrow  # noqa: F401
     except ModuleNotFoundError as error:
-        message = "rs.sweep needs pyarrow, which is not installed: pip install 'roofslate[io]'"
+        message = f"rs.sweep needs pyarrow, which is not installed: {pip_install('io')}"
         raise ModuleNotFoundError(message, name=error.name) from None
-    converted = conversions(wanted, units)
+    converted = conversions(output_names, units)
     count = thread_count(threads)
     if not isinstance(ignore, Iterable):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
@@ -135,14 +135,14 @@ def sweep(
     open_writer = _by_suffix(target, {".csv": CsvWriter, ".parquet": ParquetWriter})
     with contextlib.ExitStack() as stack:
         reader = _reader(source)
-        names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), wanted, inputs)
+        names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), output_names, inputs)
         if day is not None and not any(keyword in names or keyword in inputs for keyword in PRICED):
             refuse_day()
-        scenarios = Scenarios(names, wanted, inputs, "sweep")
+        scenarios = Scenarios(names, output_names, inputs, "sweep")
         stream = stack.enter_context(whole_file(target, overwrite=overwrite))
         as_numbers = names if reader.is_text and open_writer is ParquetWriter else []
         fields = _fields(
-            reader, as_numbers, {name: converted.get(name, (1.0, lookup(name).unit))[1] for name in wanted}
+            reader, as_numbers, {name: converted.get(name, (1.0, lookup(name).unit))[1] for name in output_names}
         )
         writer = stack.enter_context(open_writer(stream, fields))
         tell = stack.enter_context(Progress(progress, "row")).callback or (lambda *_: None)
@@ -151,10 +151,10 @@ def sweep(
         for block in stack.enter_context(contextlib.closing(reader.blocks())):
             columns = {name: _column(name, block.column(name), reader, rows, day) for name in names}
             results, wrong = scenarios.compute(columns, len(block), first=rows, threads=count, progress=False)
-            for name, values in zip(wanted, results, strict=True):
+            for name, values in zip(output_names, results, strict=True):
                 if name in converted:
                     np.divide(values, converted[name][0], out=values)
-            writer.write([*_carried(block, columns, as_numbers), *map(_result, wanted, results)])
+            writer.write([*_carried(block, columns, as_numbers), *map(_result, output_names, results)])
             rows, bad = rows + len(block), bad + len(wrong)
             tell(rows, reader.rows)
     warn_of_misfits(scenarios.misfits, rows=rows)
@@ -169,20 +169,20 @@ def sweep(
 
 def _beside(
     source: Any,
-    wanted: Sequence[str],
+    output_names: Sequence[str],
     inputs: dict[str, Any],
     ignore: Iterable[str],
-    units: Mapping[str, str] | None,
+    units: UnitsOfOutputs | None,
     threads: int | None,
     progress: Any,
 ) -> Any:
     """A table in memory with results as further columns."""
     table = read_table(source, "source")
-    for name in wanted:
+    for name in output_names:
         if name in table.names:
             raise InputTypeError(f"{name!r} is a column already; ask for it without the column")
     options: dict[str, Any] = {"ignore": ignore, "units": units, "threads": threads, "progress": progress}
-    results, attrs = results_of_rows(table, wanted, inputs, call="rs.sweep", **options)
+    results, attrs = results_of_rows(table, output_names, inputs, call="rs.sweep", **options)
     return table.beside(results, attrs)
 
 
@@ -201,19 +201,19 @@ def _path(name: str, given: Any) -> Path:
 
 
 def _by_suffix(path: Path, known: Mapping[str, Any]) -> Any:
-    found = known.get(path.suffix.lower())
-    if found is None:
+    by_suffix = known.get(path.suffix.lower())
+    if by_suffix is None:
         raise InputTypeError(f"{path}: the name of a table ends in {' or '.join(known)}")
-    return found
+    return by_suffix
 
 
-def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inputs: Mapping[str, Any]) -> list[str]:
+def _input_columns(reader: Reader, ignored: set[str], outputs: Sequence[str], inputs: Mapping[str, Any]) -> list[str]:
     """The columns of a file that are inputs, checked by name."""
     places = collections.Counter(reader.names)
     for name in reader.names:
         if places[name] > 1:
             raise AxisError(f"{reader.path}: two columns are called {name!r}")
-        if name in wanted:
+        if name in outputs:
             raise InputTypeError(f"{reader.path}: {name!r} is a column already; ask for it without the column")
         if name == DAY and name not in ignored:
             raise InputTypeError(f"{reader.path}: {DAY!r} is a column; rs.sweep takes one day for all rows, {DAY}=")
@@ -230,7 +230,7 @@ def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inp
 
 
 def _column(name: str, array: pa.Array, reader: Reader, start: int, day: Any) -> Column | Names:
-    """Return a column for the engine, with prices of a day; an error names its first bad value."""
+    """Return a column for the engine, with prices of a day. An error names its first bad value."""
     import pyarrow as pa
 
     is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
@@ -269,7 +269,7 @@ def _fault_of(name: str, word: Any) -> RoofslateError | None:
 
 
 def _fields(reader: Reader, as_numbers: Sequence[str], units: Mapping[str, str]) -> pa.Schema:
-    """The columns of the target: those of the source, then the results, with their units."""
+    """Return the columns of the target: the source's, then the results, with their units."""
     import pyarrow as pa
 
     numeric = {name: lookup(name).unit for name in as_numbers if name not in PRESETS and not lookup(name).choices}

@@ -41,7 +41,7 @@ class Reader(abc.ABC):
         None if only the end of the file gives it.
     """
 
-    is_text = False  # cells are texts
+    is_text = False  # fields are texts
     rows: int | None = None
 
     def __init__(self, path: Path, schema: pa.Schema, index: set[str]) -> None:
@@ -50,7 +50,7 @@ class Reader(abc.ABC):
         _check_columns(path, len(self.names))
 
     def blocks(self) -> Generator[pa.RecordBatch, None, None]:
-        """Yield rows in blocks of one size, whatever the batches of the file; closing the iterator closes the file."""
+        """Yield rows in blocks of one size. Closing the iterator closes the file."""
         import pyarrow as pa
 
         pending: list[pa.RecordBatch] = []
@@ -89,7 +89,7 @@ def _check_columns(path: Path, columns: int) -> None:
 
 
 def _native(path: Path) -> pa.NativeFile:
-    """Open a file that Arrow's threads read and close without the interpreter, which they may outlive."""
+    """Open a file for Arrow's threads, which may outlive the interpreter."""
     import pyarrow as pa
 
     with path.open("rb"):  # Python's errors name the file
@@ -110,7 +110,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _sentence(error: Exception) -> str:
-    """Put a message into one line without control characters: it may repeat what the file holds."""
+    """Put a message into one line without control characters, as it may quote the file."""
     words = " ".join(str(error).split())
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
 
@@ -140,7 +140,7 @@ class ParquetReader(Reader):
 
 
 def _json(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any]:
-    """Read an object in the metadata of a file; empty if there is none."""
+    """Read an object in the metadata of a file, empty if there is none."""
     try:
         content = json.loads((metadata or {}).get(key, b"{}"))
     except (ValueError, RecursionError):
@@ -149,7 +149,7 @@ def _json(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any]:
 
 
 def with_units(schema: pa.Schema, units: Mapping[str, str]) -> pa.Schema:
-    """Add units of columns to a schema: of each field, and as ``attrs["units"]`` of a DataFrame read from the file."""
+    """Add units to a schema: of each field, and as ``attrs["units"]`` of a DataFrame."""
     import pyarrow as pa
 
     fields = [
@@ -164,7 +164,7 @@ def with_units(schema: pa.Schema, units: Mapping[str, str]) -> pa.Schema:
 
 
 class CsvReader(Reader):
-    """CSV file in UTF-8 with a header; cells may span lines. Errors name the line."""
+    """CSV file in UTF-8 with a header. Fields may span lines. Errors name the line."""
 
     is_text = True
 
@@ -185,7 +185,7 @@ class CsvReader(Reader):
 
         reader = None
         try:
-            # texts stay as they are, to be written again; an empty cell is null
+            # texts stay unchanged for the output, and an empty field is null
             reader = arrow_csv.open_csv(
                 _native(self.path),
                 read_options=arrow_csv.ReadOptions(block_size=_BYTES),
@@ -206,15 +206,15 @@ class CsvReader(Reader):
             if "straddl" in message:
                 message = f"a row has at most {_BYTES:,} bytes"
             elif "UTF8" in message:
-                message = "a cell is not UTF-8"
+                message = "a field is not UTF-8"
             raise InputTypeError(f"{self.path}{self._fault()}: {message}") from None
         finally:
             del reader  # the last reference, or a traceback keeps the file open; waits until no thread reads
 
     def _check_end(self, last: str) -> None:
-        """Refuse a quote that nothing closes: to Arrow, the rest of the file is one cell, the last one.
+        """Refuse an unclosed quote, after which Arrow reads the file's rest as one field.
 
-        A cell that is closed has its quote behind it, at most ends of lines between that and the end of the file.
+        A closed field has its quote at its end, followed only by ends of lines up to the end of the file.
         """
         cell = last.replace('"', '""').encode()
         with self.path.open("rb") as stream:
@@ -244,7 +244,7 @@ class CsvReader(Reader):
         return f"{self.path}, line {line}"
 
     def _fault(self) -> str:
-        """Name the first line that is not UTF-8, has too few or many cells, or else is too long."""
+        """Name the first line that is not UTF-8, is too long, or has a wrong number of fields."""
         with self.path.open("rb") as stream:
             for line, content in enumerate(stream, 1):
                 if not _is_utf8(content):
@@ -260,7 +260,7 @@ class CsvReader(Reader):
 
 
 def _csv_rows(path: Path, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row that is not blank, header included, and the line on which the row begins."""
+    """Yield the fields of each row that is not blank, header included, and its first line."""
     reader = csv.reader(iter(lambda: text.readline(_BYTES), ""))
     line = 1
     while True:
@@ -268,7 +268,7 @@ def _csv_rows(path: Path, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
             cells = next(reader)
         except StopIteration:
             return
-        except csv.Error as error:  # a cell longer than any table has
+        except csv.Error as error:  # a field longer than any in a table
             raise InputTypeError(f"{path}, line {line}: {error}") from None
         if cells:
             yield line, cells
@@ -284,7 +284,7 @@ def _is_utf8(content: bytes | str) -> bool:
 
 
 class ParquetWriter:
-    """Parquet file written a block at a time; `repeated` names columns of numbers that have few distinct values."""
+    """Parquet file written by blocks. `repeated` names number columns with few distinct values."""
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema, repeated: Sequence[str] = ()) -> None:
         import pyarrow as pa
@@ -313,7 +313,7 @@ class ParquetWriter:
 
 
 class CsvWriter:
-    """CSV file written a block at a time: UTF-8, shortest texts of numbers, quotes only if needed.
+    """CSV file written by blocks: UTF-8, shortest texts of numbers, quotes only if needed.
 
     Not `pyarrow.csv.CSVWriter`, which quotes every text or none.
     """
@@ -363,7 +363,7 @@ def _is_nested(kind: pa.DataType) -> bool:
 
 
 def _cells(array: pa.Array) -> pa.Array:
-    """A column as it stands in a CSV file: the shortest text of each number, quotes only where they are needed."""
+    """Format a column for CSV: the shortest text of each number, quotes only if needed."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from roofslate import _core
-from roofslate.errors import AxisError, RoofslateError
+from roofslate._base.messages import shown
+from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.checks import LOADS, WINDOWED, effects
 from roofslate.grid.fit import CAPACITY, conditions_of_point, misfits_of_point, warn_of_misfits
 from roofslate.grid.grid import Grid, Input
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
 from roofslate.grid.layout_rules import may_train, takes_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, priced_chip_trouble, warn_of_price
@@ -33,9 +35,9 @@ __all__ = ["value"]
 
 
 def value(
-    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: str | None = None, **inputs: Any
+    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: UnitsOfOutputs | None = None, **inputs: Any
 ) -> float | str:
-    """One value of a quantity, in base units unless `units` says otherwise; of a choice, its word.
+    """Compute one value in base units by default, or the word of a choice.
 
     The fast way for a single point: no array is made.
 
@@ -45,8 +47,8 @@ def value(
         Name of a quantity.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword wins over its member.
-    units : str, optional
-        Unit of the result: ``"USD/Mtoken"``.
+    units : str or dict of str, optional
+        Unit of the result, or units by output: ``"USD/Mtoken"``.
     **inputs
         As for `evaluate`, but none of them may be an axis.
 
@@ -69,10 +71,11 @@ def value(
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
     if known and units is None:
-        plain = _core.value(output, inputs)
-        if plain is not NotImplemented:
-            return plain  # type: ignore[no-any-return]
-    (name,) = [output] if known else wanted_names([output])
+        with contextlib.suppress(MissingInput):  # the full reading names all that is missing
+            plain = _core.value(output, inputs)
+            if plain is not NotImplemented:
+                return plain  # type: ignore[no-any-return]
+    name = output if known else _only_name(output)
     q = lookup(name)
     explicit, preset = _read_point(name, inputs)
     checks: Sequence[str] = ()
@@ -80,16 +83,25 @@ def value(
         checks = _memory_checks(current(), name, tuple(explicit), preset)
     x, *fits = _core.numbers([name, *checks], explicit, preset.supply)
     if x is None:
-        x = _core.number(name, preset.numbers | explicit)  # says what is missing
+        x = _core.number(name, preset.numbers | explicit)  # names the missing input
     if 0 in fits:
         warn_of_misfits(misfits_of_point(checks, fits, preset.numbers | explicit))
     if q.choices:
         return q.choices[int(x)]
-    return x if units is None else x / conversions([name], {name: units})[name][0]
+    return x if units is None else x / conversions([name], units).get(name, (1.0, ""))[0]
+
+
+def _only_name(output: object) -> str:
+    """Check that an output is the name of one quantity."""
+    if isinstance(output, (list, tuple, set)):
+        names = shown(list(output))
+        raise InputTypeError(f"rs.value computes one quantity, got {names}; use rs.evaluate({names}, ...)")
+    (name,) = wanted_names([output])  # type: ignore[list-item]
+    return name
 
 
 class _Presets(NamedTuple):
-    """What the presets of a point supply together."""
+    """Values that the presets of a point supply together."""
 
     numbers: dict[str, float]
     supply: _core.Supply | None
@@ -108,23 +120,23 @@ _NOTHING = _Presets({}, None, overlap=False, parallel=False)
 
 @functools.lru_cache(maxsize=1024)
 def _together(presets: tuple[Preset, ...], replaced: frozenset[str] = frozenset()) -> _Presets:
-    """What presets supply together, kept for the next point of the same."""
+    """Return the joint values of presets, cached for the next point with the same."""
     each = [preset_numbers(preset) for preset in presets]
     if replaced:
         each = [{name: x for name, x in numbers.items() if name not in replaced} for numbers in each]
-    numbers = {name: x for own in each for name, x in own.items()}
+    numbers = {name: x for supplied in each for name, x in supplied.items()}
     overlap = len(numbers) < sum(map(len, each))
     return _Presets(numbers, _core.Supply(numbers), overlap, is_parallel(numbers))
 
 
 @kept_by_registry
 def _memory_checks(registry: Registry, output: str, explicit: tuple[str, ...], preset: _Presets) -> Sequence[str]:
-    """The conditions on memory that bear on an output, by the names of what is given."""
+    """Return the memory conditions of an output, by the names of its inputs."""
     return conditions_of_point(registry, output, preset.numbers.keys() | explicit)
 
 
 def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float], _Presets]:
-    """The inputs of a point as checked numbers, and what presets supply beside them."""
+    """Read a point's inputs as checked numbers, and the values of its presets."""
     explicit: dict[str, float] = {}
     presets = []
     choices = []
@@ -176,12 +188,12 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float
     if "chips" in explicit or "chips" in supplied:
         trains = may_train(registry, output)
         if trains or ((preset.parallel or is_parallel(explicit)) and takes_layout(registry, output)):
-            whole = supplied | explicit
-            chosen = layout_of_point(registry, output, whole)
-            if chosen and _exceeds_bound(whole, registry.bounded_pairs):
+            combined = supplied | explicit
+            chosen = layout_of_point(registry, output, combined)
+            if chosen and _exceeds_bound(combined, registry.bounded_pairs):
                 return _point_of_grid(output, inputs), _NOTHING
             if chosen or not trains:
-                return whole, _NOTHING
+                return combined, _NOTHING
     return explicit, preset
 
 
@@ -199,8 +211,8 @@ def _bounded(registry: Registry) -> frozenset[str]:
     return frozenset(name for pair in registry.bounded_pairs for name in pair)
 
 
-def _exceeds_bound(found: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> bool:
-    return any(name in found and bound in found and found[name] > found[bound] for name, bound in pairs)
+def _exceeds_bound(numbers: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> bool:
+    return any(name in numbers and bound in numbers and numbers[name] > numbers[bound] for name, bound in pairs)
 
 
 CLIENTS, BATCH = LOADS
@@ -218,7 +230,7 @@ def _has_effect(
     definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
     origin: tuple[frozenset[str], frozenset[str], bool] | None,
 ) -> bool:
-    """Whether there is nothing to say of the explicit inputs. Depends on names, choices and ideal values alone."""
+    """Check explicit inputs for effect, which depends only on names, choices and ideal values."""
     grid = Grid(sizes={_ANY: 1}, explicit=frozenset(explicit))
     if origin is not None:
         grid.members, grid.exempt, grid.quiet = origin
@@ -238,7 +250,7 @@ def _has_effect(
         if not grid.quiet and priced_chip_trouble(grid):  # the full reading warns of it
             return False
         check_products(grid)
-        _, found = effects(grid, [output])
+        _, unused = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False
-    return not found.errors and not found.warnings
+    return not unused.errors and not unused.warnings

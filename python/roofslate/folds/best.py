@@ -14,9 +14,10 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.basis import basis
+from roofslate.grid.by_position import by_keyword
 from roofslate.grid.fit import Misfit, checks_of, misfits_of, misfits_of_point, warn_of_misfits
 from roofslate.grid.grid import spread
-from roofslate.grid.label import conversions, dataset, labelled, variable
+from roofslate.grid.label import UnitsOfOutputs, conversions, dataset, labelled, variable
 from roofslate.grid.read import with_scenario
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
@@ -70,6 +71,7 @@ class Best(Fold):
         return -flat["value"] if self.maximize else flat["value"], flat["where"]
 
 
+@by_keyword("over")
 def best(
     objective: str,
     scenario: Mapping[str, Any] | None = None,
@@ -79,7 +81,7 @@ def best(
     where: Names = (),
     maximize: bool = False,
     also: Names = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     prune: bool = True,
@@ -103,8 +105,8 @@ def best(
         Whether to maximize the quantity instead.
     also : str or list of str
         Further quantities to report at the best points.
-    units : dict of str, optional
-        Units of results: ``{"cost_per_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit of the results, or units by quantity: ``{"cost_per_token": "USD/Mtoken"}``.
     threads, progress
         As for `evaluate`.
     prune : bool

@@ -8,7 +8,7 @@ from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.folds.request import only_value
 from roofslate.grid.checks import explain_missing
-from roofslate.grid.label import conversions
+from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.values import input_quantity
@@ -20,7 +20,7 @@ __all__ = ["bounds"]
 
 
 def bounds(
-    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: str | None = None, **inputs: Any
+    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: UnitsOfOutputs | None = None, **inputs: Any
 ) -> tuple[float, float]:
     """Bound a quantity while its inputs stay in ranges, in base units.
 
@@ -33,8 +33,8 @@ def bounds(
         Name of a quantity.
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword takes precedence.
-    units : str, optional
-        Unit of the result.
+    units : str or dict of str, optional
+        Unit of the result, or units by output.
     **inputs
         As for `evaluate`. A tuple of two is an interval, ends included.
 
@@ -56,7 +56,7 @@ def bounds(
     """
     inputs = with_scenario(scenario, inputs)
     name = only_value(output)
-    factor, _ = conversions([name], {name: units} if units is not None else None).get(name, (1.0, ""))
+    factor, _ = conversions([name], units).get(name, (1.0, ""))
     ends: dict[str, Any] = {}
     for key, given in inputs.items():
         if isinstance(given, tuple):

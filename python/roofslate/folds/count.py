@@ -62,9 +62,9 @@ def count(
     threads, progress, prune
         As for `best`.
     n, seed, correlation
-        As for `sample`, if inputs are distributions. The draws form an axis ``sample``, which is always reduced.
+        As for `sample`, if inputs are ranges or distributions. The draws form the reduced axis ``sample``.
     **inputs
-        As for `evaluate`. Distributions are accepted with `n` and `seed`.
+        As for `evaluate`, and ranges or distributions as for `sample`.
 
     Returns
     -------

@@ -13,7 +13,8 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, quantities_of
 from roofslate.grid.basis import basis
-from roofslate.grid.label import conversions, said_of
+from roofslate.grid.by_position import by_keyword
+from roofslate.grid.label import UnitsOfOutputs, conversions, said_of
 from roofslate.grid.read import with_scenario
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
@@ -76,6 +77,7 @@ class Pareto(Fold):
         return np.empty(0), merged.reshape(-1)[0].where
 
 
+@by_keyword("minimize")
 def pareto(
     scenario: Mapping[str, Any] | None = None,
     /,
@@ -84,7 +86,7 @@ def pareto(
     maximize: Names = (),
     where: Names = (),
     also: Names = (),
-    units: Mapping[str, str] | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     prune: bool = True,
@@ -102,8 +104,8 @@ def pareto(
         Conditions on the points: ``"hbm_used <= hbm_capacity"``.
     also : str or list of str
         Further quantities to report at these points.
-    units : dict of str, optional
-        Units of results: ``{"cost_per_token": "USD/Mtoken"}``.
+    units : str or dict of str, optional
+        Unit of the results, or units by quantity: ``{"cost_per_token": "USD/Mtoken"}``.
     threads, progress, prune
         As for `best`.
     **inputs

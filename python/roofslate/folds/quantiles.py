@@ -19,7 +19,7 @@ from roofslate.folds.histogram import Histogram
 from roofslate.folds.request import FoldRequest, Names, only_value
 from roofslate.grid.basis import basis
 from roofslate.grid.grid import Grid, Input
-from roofslate.grid.label import conversions, said_of
+from roofslate.grid.label import UnitsOfOutputs, conversions, said_of
 from roofslate.grid.read import with_scenario
 from roofslate.registry.registry import lookup
 
@@ -71,7 +71,7 @@ def quantiles(
     n: int | None = None,
     seed: int | None = None,
     correlation: Any = None,
-    units: str | None = None,
+    units: UnitsOfOutputs | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     **inputs: Any,
@@ -88,14 +88,14 @@ def quantiles(
         Inputs by name, as for `inputs`. A keyword takes precedence.
     over : str or list of str, optional
         Axes whose points form one sample. By default all.
-    units : str, optional
+    units : str or dict of str, optional
         Unit of the result.
     threads, progress
         As for `evaluate`.
     n, seed, correlation
-        As for `sample`, if inputs are distributions. The draws form an axis ``sample``, which is always reduced.
+        As for `sample`, if inputs are ranges or distributions. The draws form the reduced axis ``sample``.
     **inputs
-        As for `evaluate`. Distributions are accepted with `n` and `seed`.
+        As for `evaluate`, and ranges or distributions as for `sample`.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def quantiles(
         raise InputTypeError(f"q: expected a number from 0 to 1 or a list of them, got {shown(q)}")
     if not np.all((probabilities >= 0) & (probabilities <= 1)):
         raise ValueRangeError(f"q: expected numbers from 0 to 1, got {shown(q)}")
-    factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
+    factor, unit = conversions([name], units).get(name, (1.0, lookup(name).unit))
     request = FoldRequest(inputs, [name], (), over, (n, seed, correlation), threads=threads)
     request.refuse("quantile")
     fold = Quantiles(name, np.atleast_1d(probabilities).tolist())

@@ -10,7 +10,7 @@ import numpy as np
 from roofslate._base.messages import shown, unknown
 from roofslate._base.threads import reading_by
 from roofslate.errors import AxisError, InputTypeError
-from roofslate.grid.draws import SAMPLE, Draws, read_draws
+from roofslate.grid.draws import DRAWS, SAMPLE, SEED, Draws, is_drawn, read_draws
 from roofslate.grid.fit import memory_conditions
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.read import read_grid
@@ -52,12 +52,14 @@ class FoldRequest:
         outputs: Sequence[str],
         conditions: Sequence[Condition],
         over: Names | None,
-        drawn: tuple[Any, Any, Any] = (None, None, None),
+        drawn: tuple[Any, Any, Any] | None = None,
         threads: int | None = 1,
     ) -> None:
         self._ask(outputs, conditions)
-        if any(x is not None for x in drawn):  # n, seed, correlation
-            self.draws, constants = read_draws(inputs, *drawn)
+        if drawn is not None and (any(x is not None for x in drawn) or any(map(is_drawn, inputs.values()))):
+            n, seed, correlation = drawn
+            n, seed = (DRAWS if n is None else n), (SEED if seed is None else seed)
+            self.draws, constants = read_draws(inputs, n, seed, correlation)
             self.grid = self.draws.grid(constants, self.needed)
         else:
             with reading_by(threads):

@@ -1,4 +1,4 @@
-"""Aligns arrays that are labeled by the names of presets with the axis that the presets make."""
+"""Aligns arrays labeled by presets' names with the axis of these presets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LISTED = 5  # labels of a message
 
 
 class _Match(NamedTuple):
-    """An axis of presets, and the position of each of its presets among the labels of an array."""
+    """An axis of presets, with the positions of its presets among an array's labels."""
 
     keyword: str
     names: list[str]
@@ -44,7 +44,7 @@ def align_series(keywords: Mapping[str, Any], owner: str, series: Any) -> tuple[
 
 
 def align_array(keywords: Mapping[str, Any], owner: str, array: xr.DataArray) -> xr.DataArray:
-    """An array whose labels that are names of presets are aligned with the axis that the presets make."""
+    """An array labeled by presets' names, aligned with the axis of these presets."""
     for dim in array.dims:
         if dim in array.indexes:
             match = _match(keywords, owner, dim, array.indexes[dim], f'.rename({{{{"{dim}": "{{}}"}}}})')
@@ -55,7 +55,7 @@ def align_array(keywords: Mapping[str, Any], owner: str, array: xr.DataArray) ->
 
 
 def _match(keywords: Mapping[str, Any], owner: str, name: Hashable, index: Any, advice: str) -> _Match | None:
-    """The preset axis that labels are aligned with, if any; `advice` names the way to name theirs."""
+    """Find the preset axis for some labels, if any. `advice` explains a name for the labels."""
     labels = [label for label in index if isinstance(label, str)]
     unnamed = name is None or name in _UNNAMED
     if not labels or len(labels) < len(index) or (not unnamed and name in keywords and name not in PRESETS):
@@ -101,7 +101,7 @@ def _of_axis(keyword: str, names: list[str], labels: Sequence[str]) -> _Match:
 
 
 def _preset_name(keyword: str, label: str) -> str:
-    """The name of the preset that a label is an alias of; any other label."""
+    """Return the name of the preset for a label that is an alias, or the label itself."""
     return PRESETS[keyword][label].name if label in PRESETS[keyword] else label
 
 
@@ -118,12 +118,12 @@ def _checked(match: _Match, owner: str, labels: Sequence[str]) -> _Match:
 
 
 def _some(names: Sequence[str]) -> str:
-    others = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(map(repr, names[:_LISTED])) + others
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(map(repr, names[:_LISTED])) + more
 
 
 def _axis_name(keywords: Mapping[str, Any], labels: Sequence[str]) -> str:
-    """The keyword whose presets or words all labels name; otherwise a name for rows of any kind."""
+    """Return the keyword for labels of its presets or words, otherwise a name for rows."""
     for keyword, presets in PRESETS.items():
         if all(label in presets for label in labels):
             return keyword

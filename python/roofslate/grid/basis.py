@@ -1,4 +1,4 @@
-"""Bound or estimate: the basis of each output, and outputs that a calibration does not reach."""
+"""Bound or estimate: basis of each output, and outputs outside of a calibration's scope."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = [
     "supports_of_rows",
 ]
 
-# Outcomes of each chain: a quantity lies on it that is one of them, or upstream or downstream of one.
+# Outcomes of each chain. The chain consists of them and of all upstream or downstream of one.
 _CHAINS = {
     "serving": ("time_per_output_token", "time_to_first_token", "cost_per_output_token", "pass_time", "cost_per_token"),
     "training": ("trained_tokens_per_second_per_chip", "pretraining_cost"),
 }
-# Tokens that balance the three buckets rest on both chains, and a run of given tokens on its own alone.
+# Tokens that balance the three buckets depend on both chains, a run of given tokens only on one.
 _TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
 _BUCKETS = _TOKENS | {"decode_inefficiency"}  # what weighs the buckets without a calibration: a number of the lecture
 
 
 @kept_by_registry
 def chains_of(registry: Registry, name: str) -> frozenset[str]:
-    """The chains that a quantity lies on."""
+    """Return the chains of a quantity."""
     upstream = _upstream(registry, (name,), _TOKENS - {name})
     return frozenset(
         chain
@@ -53,22 +53,22 @@ def chains_of(registry: Registry, name: str) -> frozenset[str]:
     )
 
 
-def check_scope(grid: Grid, wanted: Sequence[str]) -> None:
-    """Refuse a calibration of another chain than that of every output."""
+def check_scope(grid: Grid, outputs: Sequence[str]) -> None:
+    """Refuse a calibration of another chain than the outputs' common one."""
     for preset in grid.presets.get("calibration", ()):
         fits = getattr(getattr(preset, "constants", None), "fits", {})
         reached = _union(chains_of(grid.registry, output) for output in fits if output in grid.registry.entries)
-        chains = [chains_of(grid.registry, name) for name in wanted]
+        chains = [chains_of(grid.registry, name) for name in outputs]
         if reached and all(chains) and reached.isdisjoint(_union(chains)):
             right = " or ".join(f"calibration={chain!r}" for chain in _CHAINS if chain in _union(chains))
             raise IneffectiveInput(
                 f"calibration={preset.name!r} is an estimate of {', '.join(fits)} and has no effect on "
-                f"{', '.join(wanted)}: give {right}"
+                f"{', '.join(outputs)}: give {right}"
             )
 
 
 def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
-    """Attributes that say whether outputs are a lower bound or an estimate, and of which calibration.
+    """Return attributes with the basis of outputs: lower bound, or estimate by a calibration.
 
     ``floor``: each constant with an ideal value has it. ``estimate``: each is the calibration's, and the outputs are in
     its scope. ``mixed``, with names: anything else. ``given``: quantities that are supplied and would follow from
@@ -85,16 +85,16 @@ def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
     words = [_basis(outputs, used, preset, registry) for preset in calibrations]
     carriers = carriers_of(registry) - (_TOKENS if presets else _BUCKETS)
     cuts = [i.quantity.name for i in used if i.quantity.name in carriers and i.origin != "calibration"]
-    found = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(cuts)}" if cuts else "")}
+    attributes = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(cuts)}" if cuts else "")}
     if any(i.origin == "calibration" for i in used):
-        found["calibration"] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
+        attributes["calibration"] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
         if support := _support(outputs, grid):
-            found["support"] = support
-    return found
+            attributes["support"] = support
+    return attributes
 
 
 def _support(outputs: Sequence[str], grid: Grid) -> str:
-    """What the estimates rest on, for the presets that are named."""
+    """Return the support of the estimates for the given presets."""
     kinds = (_names(grid, keyword) for keyword in ("calibration", "model", "hardware"))
     words = dict.fromkeys(_support_of(outputs, grid, *names) for names in itertools.product(*kinds))
     return " | ".join(filter(None, words))
@@ -148,19 +148,19 @@ def _names(grid: Grid, keyword: str) -> list[str | None]:
 FLOOR_BASIS: Mapping[str, str] = {"basis": "floor"}
 
 
-def is_floor(outputs: Sequence[str], grid: Grid, others: Iterable[str] = ()) -> bool:
-    """Whether nothing in a grid, nor any of the `others`, can make outputs anything else than a floor: a quick look."""
+def is_floor(outputs: Sequence[str], grid: Grid, more_inputs: Iterable[str] = ()) -> bool:
+    """Return True if a grid with `more_inputs` has only lower bounds, by a quick check."""
     if "calibration" in grid.presets:
         return False
     for name in outputs:
         sensitive = _sensitive(grid.registry, name)
-        if not (sensitive.isdisjoint(grid.inputs) and sensitive.isdisjoint(others)):
+        if not (sensitive.isdisjoint(grid.inputs) and sensitive.isdisjoint(more_inputs)):
             return False
     return True
 
 
 def carries_constants(output: str, registry: Registry) -> bool:
-    """Whether a constant with an ideal value is upstream of an output, by other ways than the tokens of a training."""
+    """Return True if an ideal constant is upstream of an output, not only through training tokens."""
     if output not in registry.entries:
         return False
     upstream = _upstream(registry, (output,), _BUCKETS - {output})
@@ -176,7 +176,7 @@ def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 @kept_by_registry
 def _upstream(registry: Registry, names: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
-    """These quantities and those that they follow from, where nothing upstream of what is given counts."""
+    """Return these quantities and their ancestors, without the ancestors of given inputs."""
     seen: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -221,7 +221,7 @@ def carriers_of(registry: Registry) -> frozenset[str]:
 
 @kept_by_registry
 def _sensitive(registry: Registry, output: str) -> frozenset[str]:
-    """What makes an output anything else than a floor if it is given."""
+    """Return the inputs that turn an output from a lower bound into something else."""
     carriers = carriers_of(registry) - _BUCKETS
     upstream = (output, *registry.ancestors(output))
     return frozenset(name for name in upstream if name in carriers or registry.entries[name].ideal is not None)
@@ -229,25 +229,25 @@ def _sensitive(registry: Registry, output: str) -> frozenset[str]:
 
 @kept_by_registry
 def _scope(registry: Registry, fits: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
-    """Quantities upstream of the fitted outputs, and those that constants reach only through them or what is given."""
+    """Return ancestors of fitted outputs, and those that constants reach only through them."""
     carriers = carriers_of(registry)
     known = [name for name in fits if name in registry.entries]
     upstream = _union(registry.ancestors(name) for name in known).union(known)
-    found: dict[str, bool] = {}
+    in_scope: dict[str, bool] = {}
 
     def inside(name: str) -> bool:
-        if name not in found:
-            found[name] = True  # in a circle, the other ways decide
+        if name not in in_scope:
+            in_scope[name] = True  # in a circle, the other ways decide
             q = registry.entries[name]
             carrying = carriers.intersection([*q.needs, *filter(None, [q.fallback])])
-            found[name] = name in upstream or (bool(carrying) and all(map(inside, carrying - given)))
-        return found[name]
+            in_scope[name] = name in upstream or (bool(carrying) and all(map(inside, carrying - given)))
+        return in_scope[name]
 
     return frozenset(name for name in carriers if inside(name)) | upstream
 
 
 def default_estimate(objective: str, *, training: bool, registry: Registry) -> str:
-    """The calibration of a decision for which none is given: that of the objective's chain."""
+    """Return the default calibration of a decision, by its objective's chain."""
     return "training" if training or chains_of(registry, objective) == {"training"} else "serving"
 
 

@@ -17,6 +17,7 @@ from roofslate.grid.grid import Grid, Input, spread
 from roofslate.grid.unused import Given, listed, reasons
 from roofslate.presets.calibration_files import shipped, shipped_names
 from roofslate.presets.layouts import DIMENSIONS
+from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def check_bounds(grid: Grid, sought: str | None = None) -> None:
-    """Refuse an input that exceeds the one that bounds it. Chunks are checked when they are computed."""
+    """Refuse an input above its bound. Chunks are checked during computation."""
     inputs = grid.inputs
     pairs = [
         (inputs[name], inputs[bound])
@@ -57,7 +58,7 @@ LOADS = ("concurrency", "batch_size")  # one follows from the other
 
 
 def check_load(grid: Grid, sought: str | None = None, rows: Positions | None = None) -> None:
-    """Refuse clients and a batch that disagree; `rows` are the numbers of a table's rows, if they are the points."""
+    """Refuse contradictory concurrency and batch. `rows` are the row numbers of points of a table."""
     if not all(name in grid.inputs and name not in grid.chunked and name != sought for name in LOADS):
         return
     of_batches = {"batch_size", "microbatches", *ancestors("microbatches")}
@@ -65,12 +66,12 @@ def check_load(grid: Grid, sought: str | None = None, rows: Positions | None = N
     ((in_flight, axes),) = part.core.evaluate(["sequences_in_flight"], [], 1, None, "float64")
     names = list(grid.sizes)
     concurrency = grid.inputs["concurrency"]
-    found = Input(concurrency.quantity, in_flight, tuple(names[k] for k in axes))
-    dims = tuple(dict.fromkeys((*concurrency.dims, *found.dims)))
-    given, held = (spread(x.values, x.dims, dims) for x in (concurrency, found))
-    differ = ~(np.isclose(given, held, rtol=1e-9, atol=0) | np.isnan(given) | np.isnan(held))
+    implied = Input(concurrency.quantity, in_flight, tuple(names[k] for k in axes))
+    dims = tuple(dict.fromkeys((*concurrency.dims, *implied.dims)))
+    given, implied_values = (spread(x.values, x.dims, dims) for x in (concurrency, implied))
+    differ = ~(np.isclose(given, implied_values, rtol=1e-9, atol=0) | np.isnan(given) | np.isnan(implied_values))
     if differ.any():
-        first, second = (float(np.broadcast_to(x, differ.shape)[differ][0]) for x in (given, held))
+        first, second = (float(np.broadcast_to(x, differ.shape)[differ][0]) for x in (given, implied_values))
         where = "" if rows is None else f"row {rows[np.broadcast_to(differ, rows.shape)][0]}: "
         raise ValueRangeError(
             f"{where}concurrency and batch_size disagree: {first:g} requests, and {second:g} sequences in the batches "
@@ -86,47 +87,47 @@ class Effects(NamedTuple):
     unrelated: tuple[str, ...] = ()  # members of a scenario
 
 
-def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
-    """Refuse axes and inputs without effect, or warn of them; return the inputs that the outputs take."""
-    used, found = effects(grid, wanted)
-    if found.errors:
-        raise IneffectiveInput(_some(found.errors))
-    if found.warnings:
-        warn(_some(found.warnings), UnusedInput)
-    grid.unused = found.unrelated
+def check_effect(grid: Grid, outputs: Sequence[str]) -> set[str]:
+    """Refuse or warn of axes and inputs without effect, and return the inputs with effect."""
+    used, unused_effects = effects(grid, outputs)
+    if unused_effects.errors:
+        raise IneffectiveInput(_some(unused_effects.errors))
+    if unused_effects.warnings:
+        warn(_some(unused_effects.warnings), UnusedInput)
+    grid.unused = unused_effects.unrelated
     return used
 
 
-def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
-    """Inputs that the outputs take; errors and warnings of the others.
+def effects(grid: Grid, outputs: Sequence[str]) -> tuple[set[str], Effects]:
+    """Find the inputs that outputs take, with errors and warnings for the others.
 
     An axis that no output depends on is an error, and so is a keyword that a preset, a default or a choice blocks. Any
     other keyword without effect is a warning. Of the members of a scenario only those are reported that a preset, a
     default or a choice blocks, as a warning, unless they act elsewhere in the scenario.
     """
-    check_scope(grid, wanted)
+    check_scope(grid, outputs)
     try:
-        used = set(grid.core.used(list(wanted)))
+        used = set(grid.core.used(list(outputs)))
     except MissingInput as error:
-        raise explain_missing(error, grid) from None
+        raise MissingInput(f"{explain_missing(error, grid)}{_also_missing(error, grid, outputs)}") from None
     explicit = grid.explicit
     if explicit is None:
         explicit = {name for name, i in grid.inputs.items() if i.origin is None}
-    if not explicit.isdisjoint(WINDOWED) and any(WINDOW in ancestors(name) for name in wanted):
+    if not explicit.isdisjoint(WINDOWED) and any(WINDOW in ancestors(name) for name in outputs):
         _check_window(grid, used)
     if explicit <= used and not grid.preset_axes:
         return used, _NO_EFFECTS
-    key = _key(grid, wanted, explicit)
+    key = _key(grid, outputs, explicit)
     verdicts = _verdicts.setdefault(grid.registry, {})
-    found = verdicts.get(key)
-    if found is None:
+    verdict = verdicts.get(key)
+    if verdict is None:
         if len(verdicts) >= _MOST_VERDICTS:
             verdicts.clear()
-        found = verdicts[key] = _verdict(grid, wanted, explicit, used)
-    return used, found
+        verdict = verdicts[key] = _verdict(grid, outputs, explicit, used)
+    return used, verdict
 
 
-# The window alone has a default: none.
+# Only the window has a default: none.
 WINDOWED, WINDOW = ("windowed_attention_layers", "windowed_kv_share"), "attention_window"
 
 
@@ -148,7 +149,7 @@ _MOST_VERDICTS = 1024
 _verdicts: WeakKeyDictionary[Registry, dict[Any, Effects]] = WeakKeyDictionary()
 
 
-def _key(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str]) -> Any:
+def _key(grid: Grid, outputs: Sequence[str], explicit: AbstractSet[str]) -> Any:
     """All that a verdict depends on: names, choices and ideal values, axes."""
     decided = tuple(
         (name, i.dims, None if i.dims else _decided(i), not i.dims and _is_fitted(name, grid))
@@ -157,7 +158,7 @@ def _key(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str]) -> Any:
     )
     presets = tuple((keyword, tuple(presets)) for keyword, presets in grid.presets.items())
     axes = tuple(grid.sizes), tuple(grid.preset_axes.items())
-    return tuple(wanted), decided, presets, axes, grid.members, grid.exempt, grid.quiet
+    return tuple(outputs), decided, presets, axes, grid.members, grid.exempt, grid.quiet
 
 
 def _decided(i: Input) -> float | None:
@@ -166,7 +167,7 @@ def _decided(i: Input) -> float | None:
     return i.number if i.origin is not None or q.choices or i.number in (q.ideal, q.default) else None
 
 
-def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used: AbstractSet[str]) -> Effects:
+def _verdict(grid: Grid, outputs: Sequence[str], explicit: AbstractSet[str], used: AbstractSet[str]) -> Effects:
     """Messages about the inputs that no output takes."""
     unused = [
         n
@@ -180,12 +181,12 @@ def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used
     errors = [message for name, message in blocked.items() if name not in grid.members]
     if grid.quiet or errors:
         return Effects(errors)
-    if grid.sizes and (message := _unused_axis(grid, wanted, unused, used)):
+    if grid.sizes and (message := _unused_axis(grid, outputs, unused, used)):
         return Effects([message])
     warnings = [message for name, message in blocked.items() if name in grid.members]
     unused = [n for n in unused if n not in blocked and n not in grid.exempt and not _is_fitted(n, grid)]
     unrelated = []
-    for reason in _reasons(grid, wanted, unused) if unused else ():
+    for reason in _reasons(grid, outputs, unused) if unused else ():
         member = reason.name in grid.members
         if reason.kind == "implicit" or (reason.kind == "elsewhere" and not member):
             (warnings if member else errors).append(reason.message)
@@ -196,12 +197,12 @@ def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used
     return Effects(errors, warnings, tuple(unrelated))
 
 
-def report_unrelated(grid: Grid, wanted: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
-    """Warn of inputs that do not enter the outputs; return those that are members of a scenario, in silence."""
+def report_unrelated(grid: Grid, outputs: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Warn of inputs without effect. Members of a scenario are returned without warning."""
     unused = [name for name in names if name not in grid.exempt and not _is_fitted(name, grid)]
     if not unused:
         return ()
-    messages = [reason.message for reason in _reasons(grid, wanted, unused) if reason.name not in grid.members]
+    messages = [reason.message for reason in _reasons(grid, outputs, unused) if reason.name not in grid.members]
     if messages:
         warn(_some(messages), UnusedInput)
     return tuple(name for name in unused if name in grid.members)
@@ -211,12 +212,12 @@ _MESSAGES = 5  # of one error or warning
 
 
 def _some(messages: Sequence[str]) -> str:
-    others = f"; and {len(messages) - _MESSAGES} more inputs" if len(messages) > _MESSAGES else ""
-    return "; ".join(messages[:_MESSAGES]) + others
+    more = f"; and {len(messages) - _MESSAGES} more inputs" if len(messages) > _MESSAGES else ""
+    return "; ".join(messages[:_MESSAGES]) + more
 
 
 def _blocked_by_preset(name: str, used: Iterable[str], grid: Grid) -> str:
-    """Message about a preset that supplies something downstream of an input; empty where none does."""
+    """Write a message about a preset that overrides an input's dependents, if there is one."""
     for other in used:
         origin = grid.inputs[other].origin
         if origin in grid.presets and name in ancestors(other) and _would_tell(name, other, grid):
@@ -228,40 +229,40 @@ def _blocked_by_preset(name: str, used: Iterable[str], grid: Grid) -> str:
     return ""
 
 
-def _unused_axis(grid: Grid, wanted: Sequence[str], unused: Sequence[str], used: Collection[str]) -> str:
-    """Message about an axis that no output depends on; empty where there is none."""
-    taken = {
+def _unused_axis(grid: Grid, outputs: Sequence[str], unused: Sequence[str], used: Collection[str]) -> str:
+    """Write a message about an axis without effect, if there is one."""
+    used_dims = {
         dim
         for name, i in grid.inputs.items()
         if name in used or (i.origin is None and name not in unused)
         for dim in i.dims
     }
     for dim in grid.sizes:
-        if dim in taken or dim in grid.exempt:
+        if dim in used_dims or dim in grid.exempt:
             continue
         owners = [name for name, i in grid.inputs.items() if dim in i.dims and i.origin is None]
         if set(owners) & grid.exempt:
             continue
         if not owners:
-            keywords = [keyword for keyword, along in grid.preset_axes.items() if along == dim]
+            keywords = [keyword for keyword, axis in grid.preset_axes.items() if axis == dim]
             if set(keywords) & grid.exempt:
                 continue
             return (
-                f"{listed(wanted)} does not depend on the axis {dim!r} of {listed(keywords or [dim])}=; "
+                f"{listed(outputs)} does not depend on the axis {dim!r} of {listed(keywords or [dim])}=; "
                 "give one preset, or leave it out"
             )
-        return f"no output depends on the axis {dim!r}: {why_unused(grid, wanted, owners[0])}"
+        return f"no output depends on the axis {dim!r}: {why_unused(grid, outputs, owners[0])}"
     return ""
 
 
-def why_unused(grid: Grid, wanted: Sequence[str], name: str) -> str:
+def why_unused(grid: Grid, outputs: Sequence[str], name: str) -> str:
     """Reason why the outputs do not take an input, as a sentence."""
-    (reason,) = _reasons(grid, wanted, [name])
-    return reason.message or f"{name!r} has no effect on {listed(wanted)} with these numbers"
+    (reason,) = _reasons(grid, outputs, [name])
+    return reason.message or f"{name!r} has no effect on {listed(outputs)} with these numbers"
 
 
-def _reasons(grid: Grid, wanted: Sequence[str], unused: Iterable[str]) -> tuple[Reason, ...]:
-    return reasons(grid.registry, tuple(wanted), tuple(unused), tuple(_given(grid)))
+def _reasons(grid: Grid, outputs: Sequence[str], unused: Iterable[str]) -> tuple[Reason, ...]:
+    return reasons(grid.registry, tuple(outputs), tuple(unused), tuple(_given(grid)))
 
 
 def _given(grid: Grid) -> Iterator[Given]:
@@ -274,7 +275,7 @@ def _given(grid: Grid) -> Iterator[Given]:
 
 
 def _is_fitted(name: str, grid: Grid) -> bool:
-    """Whether an input is a constant of a calibration of the package, which goes to every call as a whole."""
+    """Return True for a constant of the package's calibrations, which are applied as a whole."""
     i = grid.inputs[name]
     if i.dims:
         return False
@@ -289,10 +290,10 @@ def _fitted() -> frozenset[tuple[str, Any]]:
 
 
 def _would_tell(name: str, other: str, grid: Grid) -> bool:
-    """Whether a quantity would follow from an input, were it and what else presets supply left open.
+    """Return True if a quantity would follow from an input without other preset values.
 
-    What lies between them and could be given itself must follow from what is there: `chips` tell nothing of
-    `decode_inefficiency` where the rate is missing from which, and from them, a utilization would follow.
+    Quantities between them that could be given must follow from given inputs: `chips` determine no
+    `decode_inefficiency` if the rate is missing that would, together with them, give a utilization.
     """
     q = lookup(other)
     for need in (*q.needs, *filter(None, [q.fallback])):
@@ -312,12 +313,47 @@ def _would_tell(name: str, other: str, grid: Grid) -> bool:
 
 
 def used(outputs: Iterable[str], numbers: Mapping[str, float], arrays: Iterable[str] = ()) -> list[str]:
-    """Which of these inputs outputs take, in the order of their names; arrays count as such whatever they hold."""
+    """Return which inputs outputs take, in order of names. Arrays count whatever their values."""
     stand_in = {name: (_ANY_VALUES, [0]) for name in arrays}
     return sorted(_core.Grid([len(_ANY_VALUES)], {**numbers, **stand_in}).used(list(outputs)))
 
 
-_ANY_VALUES = np.array([0.0, 1.0])
+_ANY, _ANY_VALUES = "any", np.array([0.0, 1.0])  # an input of which only the name matters
+
+
+_MOST_MISSING = 20  # inputs that are looked for
+
+
+def _also_missing(error: MissingInput, grid: Grid, outputs: Sequence[str]) -> str:
+    """Name the other missing inputs, so that one further call can give all of them."""
+    inputs, sizes = dict(grid.inputs), {**grid.sizes, _ANY: len(_ANY_VALUES)}
+    missing: list[list[str]] = []  # each with its alternatives
+    text = "" if "; give " in str(error) else str(error)  # advice of a quantity names all that it takes
+    while text and len(missing) < _MOST_MISSING:
+        names = re.findall(r"(?:missing input|\) or) '(\w+)'", text.partition("; needed by")[0])
+        if not names or names[0] in inputs:
+            break
+        missing.append(names)
+        inputs[names[0]] = Input(lookup(names[0]), _ANY_VALUES, (_ANY,))
+        try:
+            Grid(inputs, sizes).core.used(list(outputs))
+            text = ""
+        except MissingInput as next_error:
+            text = str(next_error)
+    keywords = [keyword for keyword in ("model", "hardware") if keyword not in grid.presets]
+    listed = []
+    for k, names in enumerate(missing[1:], start=1):
+        if any({*names} > {*later} for later in missing[k + 1 :]):  # one input serves both
+            continue
+        keyword = next((keyword for keyword in keywords if names[0] in _supplied_by(keyword)), None)
+        listed.append(f"{keyword}=" if keyword else " or ".join(map(repr, names)))
+    return f". Also missing: {', '.join(dict.fromkeys(listed))}" if listed else ""
+
+
+@functools.cache
+def _supplied_by(keyword: str) -> frozenset[str]:
+    """Names of the inputs that shipped presets of a kind supply."""
+    return frozenset(name for preset in PRESETS[keyword].values() for name in preset.values)
 
 
 def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:

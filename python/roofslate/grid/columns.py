@@ -1,4 +1,4 @@
-"""Columns of tables as they lie: numbers, texts that are read once each, names of presets."""
+"""Columns of tables without copies: numbers, texts read once each, names of presets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from roofslate.errors import AxisError, InputTypeError, RoofslateError
+from roofslate._base.messages import shown
+from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownName
 from roofslate.presets.lookup import PRESETS, PRICED, find_preset, on_day, refuse_day
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
@@ -38,27 +39,27 @@ FEW = 256  # rows that are quicker to number in Python
 
 @dataclass(frozen=True)
 class Column:
-    """An input of each row: numbers, or positions in a list of numbers that ends with NaN, for -1."""
+    """An input of each row: numbers, or positions in a list of numbers ending with NaN for -1."""
 
     data: npt.NDArray[Any]
     values: Values | None = None
 
     @property
     def is_ready(self) -> bool:
-        """Whether the engine can read the numbers where they lie."""
+        """Return True if the engine can read the numbers without a copy."""
         return self.values is None and _is_plain(self.data)
 
-    def part(self, rows: Any, room: Values | None) -> Values:
-        """The numbers of some rows: where they lie, or in `room`."""
+    def part(self, rows: Any, buffer: Values | None) -> Values:
+        """Return the numbers of some rows, as a view or in `buffer`."""
         picked: Values = self.data[rows]
-        if room is None or (self.values is None and _is_plain(picked)):
+        if buffer is None or (self.values is None and _is_plain(picked)):
             return picked
-        found = room[: len(picked)]
+        result = buffer[: len(picked)]
         if self.values is not None:
-            np.take(self.values, picked, out=found, mode="wrap")  # type: ignore[call-overload]
+            np.take(self.values, picked, out=result, mode="wrap")  # type: ignore[call-overload]
         else:
-            np.copyto(found, picked, casting="unsafe")
-        return found
+            np.copyto(result, picked, casting="unsafe")
+        return result
 
 
 def _is_plain(array: npt.NDArray[Any]) -> bool:
@@ -80,24 +81,28 @@ Columns = Mapping[str, Column | Names]
 def check_column(name: Any, inputs: Collection[str]) -> None:
     """Refuse a column that is no input, or that is given for all rows as well."""
     if name not in PRESETS and name != DAY:
-        input_quantity(name)
+        try:
+            input_quantity(name)
+        except UnknownName as error:
+            joined = "" if str(error).endswith("?") else "."
+            raise UnknownName(f"{error}{joined} For a column that is no input, give ignore=[{shown(name)}]") from None
     if name in inputs:
         raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
 
 
 def column_of(name: str, codes: Positions, words: Sequence[Any]) -> Column | Names:
-    """A column by the positions of its values among the distinct ones, each of which is read once."""
+    """Read a column by positions among its distinct values, each of which is read once."""
     q = None if name in PRESETS else lookup(name)
     try:
-        found = [read_word(name, q, word) for word in words]
-    except RoofslateError:  # maybe of a category that no row has
+        values = [read_word(name, q, word) for word in words]
+    except RoofslateError:  # maybe of a category without rows
         occurring = np.isin(np.arange(len(words)), codes)
-        found = [read_word(name, q, word) if occurs else np.nan for word, occurs in zip(words, occurring, strict=True)]
-    return Names(codes, found) if q is None else Column(codes, np.array([*found, np.nan]))
+        values = [read_word(name, q, word) if occurs else np.nan for word, occurs in zip(words, occurring, strict=True)]
+    return Names(codes, values) if q is None else Column(codes, np.array([*values, np.nan]))
 
 
 def read_word(name: str, q: Quantity | None, word: Any) -> Any:
-    """What a value of a column means: a number, or a preset where the column is of no quantity."""
+    """Read a word of a column: a number, or a preset for columns that are no quantity."""
     if q is None:
         return find_preset(name, word)
     if is_bool(word):  # which would pass for 0 and 1

@@ -1,6 +1,6 @@
 """Grids in chunks of dask, and results that come in chunks.
 
-What is asked is checked at once; numbers in chunks are checked when they are computed. A task takes one chunk of each
+Calls are checked at once. Numbers in chunks are checked when they are computed. A task takes one chunk of each
 array and calls the engine, which computes the same bits for it as for the whole grid.
 """
 
@@ -32,7 +32,7 @@ Results = list[tuple[Any, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class Part:
-    """What a task knows of the grid beside its chunks. It is small: it travels with every task."""
+    """Description of a grid for a task, without its chunks. Kept small, as every task carries it."""
 
     sizes: dict[str, int]
     constants: dict[str, float]
@@ -66,18 +66,18 @@ class Task:
 class Chunks:
     """All arrays of a grid in common chunks."""
 
-    def __init__(self, grid: Grid, wanted: Sequence[str]) -> None:
+    def __init__(self, grid: Grid, outputs: Sequence[str]) -> None:
         import dask.array as da
 
         self.grid = grid
-        self.definitions = current().definitions_of([*wanted, *grid.inputs])
-        used = check_effect(grid, wanted)
+        self.definitions = current().definitions_of([*outputs, *grid.inputs])
+        used = check_effect(grid, outputs)
         bounds = {q.bound for q in map(lookup, used)}
         self.used = {n: i for n, i in grid.inputs.items() if n in used or n in bounds or i.quantity.bound in used}
-        taken = [name for name in grid.chunked if name in self.used]
-        given = [x for name in taken for x in (grid.chunked[name].data, grid.inputs[name].dims)]
+        names = [name for name in grid.chunked if name in self.used]
+        given = [x for name in names for x in (grid.chunked[name].data, grid.inputs[name].dims)]
         self.of_axis, aligned = da.core.unify_chunks(*given)  # by axis
-        self.arrays = dict(zip(taken, aligned, strict=True))
+        self.arrays = dict(zip(names, aligned, strict=True))
         for name, i in self.used.items():
             if i.dims and name not in self.arrays:
                 self.arrays[name] = da.from_array(i.values, chunks=self._along(i.dims))
@@ -92,15 +92,15 @@ class Chunks:
         other.arrays = {n: a.rechunk(other._along(self.used[n].dims)) for n, a in self.arrays.items()}
         return other
 
-    def part(self, own: Sequence[str], others: Mapping[str, int]) -> tuple[Part, list[Any]]:
-        """What a task computes on some axes; the other ones have these sizes. And its arrays, each with its axes."""
-        whole = {dim: n for dim, n in self.grid.sizes.items() if dim not in self.of_axis}
-        sizes = {dim: (whole.get(dim, 1) if dim in own else others[dim]) for dim in self.grid.sizes}
+    def part(self, dims: Sequence[str], other_sizes: Mapping[str, int]) -> tuple[Part, list[Any]]:
+        """Return a task's part with some axes, other ones with given sizes, and its arrays with axes."""
+        full_sizes = {dim: n for dim, n in self.grid.sizes.items() if dim not in self.of_axis}
+        sizes = {dim: (full_sizes.get(dim, 1) if dim in dims else other_sizes[dim]) for dim in self.grid.sizes}
         constants, arrays, idle, chunks = {}, [], [], []
         for name, i in self.used.items():
             if not i.dims:
                 constants[name] = i.number
-            elif set(i.dims) <= set(own):
+            elif set(i.dims) <= set(dims):
                 attrs = self.grid.chunked[name].attrs if name in self.grid.chunked else None
                 arrays.append((name, i.dims, attrs))
                 chunks += [self.arrays[name], i.dims]
@@ -136,19 +136,19 @@ class _Evaluate(Task):
             threads=self.threads, progress=False,
         )  # fmt: skip
         kinds = [np.dtype("int8") if lookup(name).choices else np.dtype(self.stored) for name in self.wanted]
-        return [(values.astype(kind, copy=False), own) for (values, own), kind in zip(results, kinds, strict=True)]
+        return [(values.astype(kind, copy=False), axes) for (values, axes), kind in zip(results, kinds, strict=True)]
 
 
 def evaluate(
-    grid: Grid, wanted: Sequence[str], factors: Mapping[str, float], stored: np.dtype[Any], threads: int | None
+    grid: Grid, outputs: Sequence[str], factors: Mapping[str, float], stored: np.dtype[Any], threads: int | None
 ) -> Results:
-    """The outputs, each as an array in chunks and the names of its axes; what does not vary along chunks is computed.
+    """Return each output in chunks with its axes. Outputs without chunked axes are computed.
 
     Parameters
     ----------
     grid : Grid
         With at least one array in chunks.
-    wanted : sequence of str
+    outputs : sequence of str
         Names of quantities.
     factors : dict of float
         By output: what its values are divided by.
@@ -160,25 +160,25 @@ def evaluate(
     import dask.array as da
 
     thread_count(threads)
-    chunks = Chunks(grid, wanted)
-    axes, _ = run(single(grid), wanted, threads=1, progress=False)
+    chunks = Chunks(grid, outputs)
+    axes, _ = run(single(grid), outputs, threads=1, progress=False)
     results: dict[str, Any] = {}
-    here = []
-    for name, (_, own) in zip(wanted, axes, strict=True):
-        if not set(own) & set(chunks.of_axis):
-            here.append(name)
+    computed = []
+    for name, (_, dims) in zip(outputs, axes, strict=True):
+        if not set(dims) & set(chunks.of_axis):
+            computed.append(name)
             continue
-        part, arrays = chunks.part(own, dict.fromkeys(grid.sizes, 1))
+        part, arrays = chunks.part(dims, dict.fromkeys(grid.sizes, 1))
         divided = {name: factors[name]} if name in factors else {}
         task = _Evaluate(part, [name], divided, stored.name, 1 if threads is None else threads)
         kind = np.int8 if lookup(name).choices else stored
-        meta = np.empty((0,) * len(own), kind)
-        array = da.blockwise(task, own, *arrays, meta=meta, align_arrays=False, name=None, token=f"roofslate-{name}")
-        results[name] = array, own
-    if here:
+        meta = np.empty((0,) * len(dims), kind)
+        array = da.blockwise(task, dims, *arrays, meta=meta, align_arrays=False, name=None, token=f"roofslate-{name}")
+        results[name] = array, dims
+    if computed:
         fixed = [dim for dim in grid.sizes if dim not in chunks.of_axis]
         part, _ = chunks.part(fixed, dict.fromkeys(grid.sizes, 1))
-        task = _Evaluate(part, here, dict(factors), stored.name, thread_count(threads))
+        task = _Evaluate(part, computed, dict(factors), stored.name, thread_count(threads))
         values = [grid.inputs[name].values for name, _, _ in part.arrays]
-        results.update(zip(here, task.all(values), strict=True))
-    return [results[name] for name in wanted]
+        results.update(zip(computed, task.all(values), strict=True))
+    return [results[name] for name in outputs]

@@ -16,16 +16,18 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
 from roofslate.grid.quantile_tables import BITS, tabulate
 from roofslate.grid.read import changed, read_grid
+from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, lookup
-from roofslate.registry.values import expected_of, input_quantity, is_distribution, is_scipy, is_whole
+from roofslate.registry.values import expected_of, input_quantity, is_distribution, is_scipy, is_whole, number
 
 if TYPE_CHECKING:
     from roofslate.grid.grid import Grid
 
-__all__ = ["SAMPLE", "Draws", "read_draws"]
+__all__ = ["DRAWS", "SAMPLE", "SEED", "Draws", "draws_and_scenario", "is_drawn", "read_draws"]
 
 
 SAMPLE = "sample"  # the axis of the draws
+DRAWS, SEED = 1024, 0  # unless a call gives others
 
 
 Values = npt.NDArray[np.float64]
@@ -57,14 +59,14 @@ class Draws:
         inputs = len(self.ends)
         return [dict(zip(self.ends, columns[k : k + inputs], strict=True)) for k in range(0, len(columns), inputs)]
 
-    def grid(self, others: Mapping[str, Any], wanted: Sequence[str]) -> Grid:
-        """The grid of all inputs, those that are drawn with an axis along which one value stands for all."""
+    def grid(self, more: Mapping[str, Any], outputs: Sequence[str]) -> Grid:
+        """Read the grid of all inputs, drawn ones with an axis of one representative value."""
         import xarray as xr
 
-        if SAMPLE in read_grid(others).sizes:
-            raise AxisError(f"the axis {SAMPLE!r} is that of the draws: give yours another name")
+        if SAMPLE in read_grid(more).sizes:
+            raise AxisError(f"the axis {SAMPLE!r} is the axis of the draws: give yours another name")
         ends = {name: xr.DataArray(list(x), dims=SAMPLE) for name, x in self.ends.items()}
-        grid = read_grid(changed(others, ends), wanted)
+        grid = read_grid(changed(more, ends), outputs)
         for name, (_, high) in self.ends.items():
             bound = lookup(name).bound
             if bound in self.ends and high > self.ends[bound][0]:
@@ -82,18 +84,17 @@ class Draws:
 def read_draws(
     inputs: Mapping[str, Any], n: Any, seed: Any, correlation: Any = None, *, times: int = 1
 ) -> tuple[Draws, dict[str, Any]]:
-    """What is to be drawn, checked, and the inputs that are not; `times` each is drawn, independently."""
+    """Read distributions, checked, and the other inputs. `times` each is drawn, independently."""
     size = whole(n, "n", 1, _MOST_DRAWS)
-    if seed is None:
-        raise InputTypeError("seed= is missing: a whole number, so that the draws can be repeated")
     whole(seed, "seed", 0, None)
-    drawn = {name: given for name, given in inputs.items() if is_distribution(given)}
-    others = changed(inputs, {})
+    drawn = {name: _distribution(name, given) for name, given in inputs.items() if is_drawn(given)}
+    remaining = changed(inputs, {})
     for name in drawn:
-        del others[name]
+        del remaining[name]
     if not drawn:
         raise MissingInput(
-            "no input is drawn: give at least one as a frozen distribution, such as scipy.stats.uniform(loc, scale)"
+            "no input is drawn: give at least one as a range, such as chip_price=('1.5 USD/h', '3 USD/h'), or as a "
+            "frozen distribution, such as scipy.stats.norm(loc, scale)"
         )
     tables, ends, described = [], {}, {}
     for name, given in drawn.items():
@@ -106,7 +107,35 @@ def read_draws(
     factor = _factor(correlation, list(drawn)) if correlation is not None else []
     normal, *_ = tabulate(special.ndtri, lambda p: -special.ndtri(p))
     directions, shifts = _sobol(times * len(drawn), seed)
-    return Draws(size, ends, described, _core.Sampler(directions, shifts, times * tables, normal, factor)), others
+    return Draws(size, ends, described, _core.Sampler(directions, shifts, times * tables, normal, factor)), remaining
+
+
+def draws_and_scenario(n: Any, scenario: Any, inputs: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the number of draws, by position or keyword, and the scenario."""
+    if isinstance(n, Mapping):
+        n, scenario = DRAWS, n
+    return inputs.pop("n", n), scenario
+
+
+def is_drawn(given: Any) -> bool:
+    """Return True for a distribution, and for a tuple, which is a range."""
+    return isinstance(given, tuple) or is_distribution(given)
+
+
+def _distribution(name: str, given: Any) -> Any:
+    """Return a distribution, uniform between the ends of a range."""
+    if not isinstance(given, tuple):
+        return given
+    if name in PRESETS or input_quantity(name).choices:
+        raise InputTypeError(f"{name}: got the range {shown(given)}, but choices have no order. Give a list.")
+    if len(given) != 2:
+        raise InputTypeError(f"{name}: expected a range of two ends, got {shown(given)}")
+    low, high = (number(end, input_quantity(name)) for end in given)
+    if not low < high:
+        raise ValueRangeError(f"{name}: got the range {shown(given)}, expected the lower end first")
+    from scipy import stats
+
+    return stats.uniform(loc=low, scale=high - low)
 
 
 def whole(given: Any, name: str, least: int, most: int | None) -> int:
@@ -144,7 +173,7 @@ def _tabulated(q: Quantity, given: Any) -> tuple[_core.InverseDistribution, floa
         sizes, steps = [np.shape(below(0.5))], is_scipy(given, "DiscreteDistribution")
     else:
         raise InputTypeError(
-            f"{q.name}: a distribution of several values; each input has a distribution of its own, and correlation= "
+            f"{q.name}: a distribution of several values; each input has a separate distribution, and correlation= "
             "says how they go together"
         )
     if any(sizes):
@@ -157,7 +186,7 @@ def _tabulated(q: Quantity, given: Any) -> tuple[_core.InverseDistribution, floa
         if not (q.low <= low and high <= q.high) or (q.above_low and low == q.low):
             share = float(given.cdf(q.low)) + float(beyond(q.high))
             raise ValueRangeError(
-                f"{q.name} must be {expected_of(q)}, but {text} reaches from {low:.4g} to {high:.4g}, and lies beyond "
+                f"{q.name} must be {expected_of(q)}, but {text} reaches from {low:.4g} to {high:.4g}, beyond "
                 f"for {share:.2g} of all draws; take one that stays inside, such as scipy.stats.lognorm, or cut it off "
                 "with scipy.stats.truncnorm"
             )
@@ -168,7 +197,7 @@ def _tabulated(q: Quantity, given: Any) -> tuple[_core.InverseDistribution, floa
 
 
 def _sobol(inputs: int, seed: int) -> tuple[npt.NDArray[np.uint32], list[int]]:
-    """Direction numbers and digital shifts of SciPy's scrambled Sobol sequence, read off its points."""
+    """Derive direction numbers and digital shifts from points of SciPy's scrambled Sobol sequence."""
     from scipy.stats import qmc
 
     points = qmc.Sobol(inputs, bits=BITS, seed=np.random.default_rng(seed))
@@ -180,7 +209,7 @@ def _sobol(inputs: int, seed: int) -> tuple[npt.NDArray[np.uint32], list[int]]:
     shifts = before = next_point()
     directions = np.empty((inputs, BITS), np.uint32)
     for bit in range(BITS):
-        points.num_generated = 1 << bit  # where the next point differs from this one by the direction of this bit
+        points.num_generated = 1 << bit  # here the next point differs from this one by the bit's direction
         point = next_point()
         directions[:, bit] = point ^ before
         before = point
@@ -230,10 +259,10 @@ def _matrix(given: Any, names: Sequence[str]) -> Values:
     matrix = np.eye(len(names))
     at = {name: k for k, name in enumerate(names)}
     stated: dict[tuple[int, int], float] = {}
-    for name, others in columns.items():
-        if not isinstance(others, Mapping):
-            raise InputTypeError(f"correlation[{name!r}]: expected a dict by the names of inputs, got {shown(others)}")
-        for other, value in others.items():
+    for name, entries in columns.items():
+        if not isinstance(entries, Mapping):
+            raise InputTypeError(f"correlation[{name!r}]: expected a dict by the names of inputs, got {shown(entries)}")
+        for other, value in entries.items():
             for key in (name, other):
                 if key not in at:
                     raise unknown("input that is drawn", key, names)

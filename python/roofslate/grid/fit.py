@@ -1,4 +1,4 @@
-"""What does not fit into memory: which points, how many, and by how much."""
+"""Points that exceed memory: which, how many, and by how much."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ __all__ = [
 ]
 
 CAPACITY = "hbm_capacity"
-_MOST = 1 << 16  # points at which a check is computed beside the outputs; of more only bounds are
+_MOST = 1 << 16  # points at which a check is computed in addition to the outputs, otherwise bounds
 _NO = 0.0
 FLOOR = "floor"  # the calibration that is a bound
 
 
 class _Check(NamedTuple):
-    """A condition on memory: `outcome` and all that follows from it ask for it, `used` is held against the capacity."""
+    """A condition on memory: `outcome` and its dependents need it, `used` is limited by capacity."""
 
     outcome: str
     used: str
@@ -69,7 +69,7 @@ class Misfit:
     chips: float
     never: bool  # it has no finite time
     held: float  # sequences that find room
-    first: bool = False  # `used` is that of the first, not the most
+    first: bool = False  # `used` is of the first point, not the maximum
 
     def text(self, noun: str) -> str:
         """The message."""
@@ -79,46 +79,46 @@ class Misfit:
             why = f"{_CHECKS[self.check].what} take {most}{used} of {capacity} a chip (chips={self.chips:g})"
         else:
             why = f"memory holds {self.held:.3g} of 1 sequence (chips={self.chips:g})"
-        end = "their times are inf" if self.never else f"computed as asked; where='{self.check}' leaves them out"
+        end = "their times are inf" if self.never else f"computed as requested; where='{self.check}' leaves them out"
         why += " in the first" if self.unfit > 1 and self.first else ""
         return f"{self.unfit:,} of {self.points:,} {noun} do not fit: {why}; {end}"
 
 
-def checks_of(grid: Grid, wanted: Sequence[str]) -> list[str]:
-    """The conditions on memory that outputs ask for and that a grid can tell; none where the outputs have them."""
+def checks_of(grid: Grid, outputs: Sequence[str]) -> list[str]:
+    """Return memory conditions of outputs that a grid determines and outputs do not include."""
     if CAPACITY not in grid.inputs or grid.quiet or grid.chunked:
         return []
-    return _asked(grid.registry, wanted, grid.inputs)
+    return _asked(grid.registry, outputs, grid.inputs)
 
 
-def checks_of_names(wanted: Sequence[str], given: Collection[str]) -> list[str]:
-    """The same of a table, by the names of what is given."""
-    return _asked(current(), wanted, dict.fromkeys(given))
+def checks_of_names(outputs: Sequence[str], given: Collection[str]) -> list[str]:
+    """Return the same of a table, by the names of its inputs."""
+    return _asked(current(), outputs, dict.fromkeys(given))
 
 
-def memory_conditions(grid: Grid, wanted: Sequence[str]) -> list[str]:
-    """The conditions on memory that a search by an estimate must meet: no best point that cannot run."""
+def memory_conditions(grid: Grid, outputs: Sequence[str]) -> list[str]:
+    """Return memory conditions of a search by estimate, so that the best point can run."""
     if CAPACITY not in grid.inputs or all(p.name == FLOOR for p in grid.presets.get("calibration", ())):
         return []
-    found = []
-    for check in _asked(grid.registry, wanted, grid.inputs):
+    conditions = []
+    for check in _asked(grid.registry, outputs, grid.inputs):
         with contextlib.suppress(MissingInput):
             used([check], grid.numbers(), [name for name, i in grid.inputs.items() if i.dims])
-            found.append(check)
-    return found
+            conditions.append(check)
+    return conditions
 
 
 def is_small(grid: Grid, checks: Sequence[str]) -> bool:
-    """Whether checks can be computed like outputs: of many points they would take as much memory as those."""
+    """Return True if checks may be computed like outputs, which at many points need memory."""
     return math.prod(grid.sizes.values()) <= _MOST or all(_points(grid, check) <= _MOST for check in checks)
 
 
 def misfits_of(grid: Grid, checks: Sequence[str], values: Sequence[Values] = ()) -> list[Misfit]:
-    """What does not fit of a grid; `values` of the checks where they have been computed.
+    """Find the points that exceed memory. `values` are computed checks, if any.
 
-    Of many points bounds are computed, and points where bounds do not tell.
+    For many points, bounds are computed first, and points only if the bounds are undecided.
     """
-    found: list[Misfit] = []
+    misfits: list[Misfit] = []
     for k, check in enumerate(checks):
         if values and values[k].all():
             continue
@@ -130,10 +130,10 @@ def misfits_of(grid: Grid, checks: Sequence[str], values: Sequence[Values] = ())
             used: list[tuple[str, str]] = [("quantity", _CHECKS[check].used)]
             _, where, _ = grid.core.fold(_core.Best(used, True, [condition]), axes, 1, None, True, None)
             shape = tuple(grid.sizes.values())
-            place = dict(zip(grid.sizes, np.unravel_index(int(where[0]), shape), strict=True)) if shape else {}
-            numbers = {n: float(i.values[tuple(place[dim] for dim in i.dims)]) for n, i in grid.inputs.items()}
-            found.append(_misfit(check, numbers, unfit, math.prod(shape)))
-    return found
+            position = dict(zip(grid.sizes, np.unravel_index(int(where[0]), shape), strict=True)) if shape else {}
+            numbers = {n: float(i.values[tuple(position[dim] for dim in i.dims)]) for n, i in grid.inputs.items()}
+            misfits.append(_misfit(check, numbers, unfit, math.prod(shape)))
+    return misfits
 
 
 def misfit_of_row(check: str, numbers: Mapping[str, float], unfit: int) -> Misfit:
@@ -142,12 +142,12 @@ def misfit_of_row(check: str, numbers: Mapping[str, float], unfit: int) -> Misfi
 
 
 def conditions_of_point(registry: Registry, output: str, given: Collection[str]) -> list[str]:
-    """The conditions on memory that bear on an output, by the names of what is given."""
+    """Return the memory conditions of an output, by the names of given inputs."""
     return _asked(registry, (output,), dict.fromkeys(given))
 
 
 def misfits_of_point(checks: Sequence[str], fits: Sequence[float | None], numbers: Mapping[str, float]) -> list[Misfit]:
-    """What a point does not fit into, by the values of its conditions."""
+    """Return the exceeded conditions of a point, by their values."""
     return [_misfit(check, numbers, 1, 1) for check, x in zip(checks, fits, strict=True) if x == _NO]
 
 
@@ -162,33 +162,33 @@ def warn_of_misfits(misfits: Sequence[Misfit], *, rows: int | None = None) -> No
     warn(replace(worst, unfit=unfit, points=points).text("points" if rows is None else "rows"), DoesNotFit)
 
 
-def _asked(registry: Registry, wanted: Sequence[str], given: Mapping[str, Any]) -> list[str]:
-    """The conditions on memory that outputs ask for, unless what is given cuts the chain above them."""
+def _asked(registry: Registry, outputs: Sequence[str], given: Mapping[str, Any]) -> list[str]:
+    """Return memory conditions of outputs, unless given inputs cut the chain above them."""
     names = given.keys()
-    found: list[str] = []
-    for output in wanted:
-        for check, way in memory_ways(registry, output):
-            if check in found or check in wanted:
+    checks: list[str] = []
+    for output in outputs:
+        for check, path in memory_ways(registry, output):
+            if check in checks or check in outputs:
                 continue
-            if names.isdisjoint(way) or _reaches(registry, output, frozenset(given), _CHECKS[check].outcome):
-                found.append(check)
-    return found
+            if names.isdisjoint(path) or _reaches(registry, output, frozenset(given), _CHECKS[check].outcome):
+                checks.append(check)
+    return checks
 
 
 @kept_by_registry
 def memory_ways(registry: Registry, output: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Conditions on memory that may bear on an output, each with what lies on the way to it."""
-    found = []
+    """Return memory conditions that may affect an output, each with the quantities between."""
+    paths = []
     for check, (outcome, _, _) in _CHECKS.items():
         after = registry.descendants(outcome) | {outcome}
         if output in after:
-            found.append((check, after & (registry.ancestors(output) | {output})))
-    return tuple(found)
+            paths.append((check, after & (registry.ancestors(output) | {output})))
+    return tuple(paths)
 
 
 @kept_by_registry
 def _reaches(registry: Registry, output: str, given: frozenset[str], outcome: str) -> bool:
-    """Whether an output may depend on an outcome if nothing above what is given counts."""
+    """Return True if an output may depend on an outcome without ancestors of given inputs."""
     seen: set[str] = set()
     waiting = [output]
     while waiting:
@@ -208,15 +208,15 @@ def _points(grid: Grid, check: str) -> int:
 
 
 def _misfit(check: str, numbers: Mapping[str, float], unfit: int, points: int) -> Misfit:
-    """How one point does not fit; where clients wait for room, one sequence."""
+    """Describe the misfit of one point, of one sequence if clients wait for capacity."""
     known = dict(numbers)
     serving = check == "memory_fits"
     admission, batches = _core.numbers(["admission", "microbatches"], known)
     never = serving and admission == 0
-    held = _core.number("memory_limited_sequences", known) if serving else math.nan
+    sequences = _core.number("memory_limited_sequences", known) if serving else math.nan
     if never:
         known.pop("concurrency", None)
         known["batch_size"] = 1 / (batches or 1)
     names = [_CHECKS[check].used, CAPACITY, "chips"]
     used, capacity, chips = (x if x is not None else math.nan for x in _core.numbers(names, known))
-    return Misfit(check, unfit, points, used, capacity, chips, never, held)
+    return Misfit(check, unfit, points, used, capacity, chips, never, sequences)

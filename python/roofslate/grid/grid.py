@@ -32,7 +32,7 @@ Positions = npt.NDArray[np.integer[Any]]
 
 
 class Input:
-    """One quantity as the engine takes it: a number, or values along named axes, in base units.
+    """One quantity for the engine: a number or values along named axes, in base units.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Input:
 
     @property
     def values(self) -> Values:
-        """The values as an array; that of one number has no axes."""
+        """Return the values as an array, without axes for one number."""
         if self._values is None:
             self._values = np.array(self.number)
         return self._values  # type: ignore[no-any-return]
@@ -67,7 +67,7 @@ class Input:
 
 @dataclass
 class Chunked:
-    """A dask array as it was given, and what its attributes say of its numbers; `Grid.inputs` has a stand-in for it."""
+    """A dask array and the encoding of its numbers, with a stand-in in `Grid.inputs`."""
 
     quantity: Quantity
     data: Any
@@ -94,7 +94,7 @@ class Grid:
     variables: tuple[str, ...] = ()  # inputs that results will be differentiated by
     members: frozenset[str] = frozenset()  # inputs that come from a scenario given by position
     exempt: frozenset[str] = frozenset()  # inputs that a call adds itself: they may be without effect
-    explicit: AbstractSet[str] | None = None  # inputs that no preset supplies, where they have been counted
+    explicit: AbstractSet[str] | None = None  # inputs that no preset supplies, once counted
     quiet: bool = False  # the call checked its inputs before
     unused: tuple[str, ...] = ()  # members that no output takes
     layout: str = ""  # what a rule chose, in words
@@ -102,7 +102,7 @@ class Grid:
     _core: _core.Grid | None = None
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
-        """Join an axis; one that exists must have the same length and the same coordinate."""
+        """Join an axis. An existing one must have the same length and coordinate."""
         if size == 0:
             raise AxisError(f"{owner}: the axis {dim!r} is empty")
         if dim in RESERVED_WORDS and dim not in PRESETS and dim != DAY:
@@ -126,7 +126,7 @@ class Grid:
 
     @property
     def core(self) -> CoreGrid:
-        """The grid in the compiled engine: one graph for all calls. The inputs stay as they are from now on."""
+        """Build the grid in the compiled engine: one graph for all calls. Inputs are now fixed."""
         if self._core is None:
             at = {dim: k for k, dim in enumerate(self.sizes)}
             inputs: dict[str, Any] = {
@@ -163,8 +163,8 @@ def same_values(a: Any, b: Any) -> bool:
     return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
 
 
-def spread(values: Any, own: Sequence[str], dims: Sequence[str]) -> Any:
-    """Values along their own dims with one axis for each of `dims`, of length one where they do not vary."""
-    there = [dim for dim in dims if dim in own]
-    turned = np.transpose(values, [own.index(dim) for dim in there])
-    return turned[tuple(slice(None) if dim in there else np.newaxis for dim in dims)]
+def spread(values: Any, axes: Sequence[str], dims: Sequence[str]) -> Any:
+    """Expand values to one axis for each of `dims`, of length one without variation."""
+    common = [dim for dim in dims if dim in axes]
+    turned = np.transpose(values, [axes.index(dim) for dim in common])
+    return turned[tuple(slice(None) if dim in common else np.newaxis for dim in dims)]

@@ -20,24 +20,40 @@ if TYPE_CHECKING:
 
     from roofslate.grid.grid import Grid
 
-__all__ = ["conversions", "data_array", "dataset", "labelled", "provenance", "said_of", "variable"]
+__all__ = ["UnitsOfOutputs", "conversions", "data_array", "dataset", "labelled", "provenance", "said_of", "variable"]
 
 
-def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
-    """Factor and unit text of each output that is wanted in another unit."""
+UnitsOfOutputs = str | Mapping[str, str]  # one unit for all outputs, or units by output
+
+
+def conversions(outputs: Sequence[str], units: UnitsOfOutputs | None) -> dict[str, tuple[float, str]]:
+    """Factor and unit text of each output that is converted."""
+    if isinstance(units, str):
+        return _common_unit(outputs, units)
     if units is not None and not isinstance(units, Mapping):
-        raise InputTypeError(f"units: expected a dict of units by output, got {shown(units)}")
-    found = {}
+        raise InputTypeError(f"units: expected a unit such as 'ms', or a dict of units by output, got {shown(units)}")
+    factors = {}
     for name, text in (units or {}).items():
-        if name not in wanted:
-            raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(wanted)}")
+        if name not in outputs:
+            raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(outputs)}")
         if not isinstance(text, str):
             raise InputTypeError(f"units[{name!r}]: expected a text such as {lookup(name).unit!r}, got {shown(text)}")
         try:
-            found[name] = _units.convert_factor(text, lookup(name).unit), text
+            factors[name] = _units.convert_factor(text, lookup(name).unit), text
         except UnitError as error:
             raise UnitError(f"units[{name!r}]: {error}") from None
-    return found
+    return factors
+
+
+def _common_unit(outputs: Sequence[str], unit: str) -> dict[str, tuple[float, str]]:
+    """Factor and text of one unit for all outputs."""
+    try:
+        return {name: (_units.convert_factor(unit, lookup(name).unit), unit) for name in outputs}
+    except UnitError as error:
+        if len(outputs) == 1:
+            raise UnitError(f"units[{outputs[0]!r}]: {error}") from None
+        units = {name: lookup(name).unit for name in outputs}
+        raise UnitError(f"units={unit!r} is not a unit of all outputs: {error}. Give a dict, such as {units}") from None
 
 
 def variable(
@@ -57,7 +73,7 @@ def variable(
 
 
 def labelled(dims: Sequence[str], values: Any, attrs: Mapping[str, Any]) -> xr.Variable:
-    """A variable; xarray looks into anything but a plain array or number, and imports dask for it."""
+    """Build a variable without xarray's inspection of values, which would import dask."""
     if isinstance(values, np.floating):
         values = np.asarray(values)
     if type(values) is np.ndarray:
@@ -72,22 +88,22 @@ def data_array(
     values: xr.Variable,
     grid: Grid,
     *,
-    beside: Mapping[str, xr.Variable] | None = None,
+    more_coords: Mapping[str, xr.Variable] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.DataArray:
     """A variable by itself with the axes of its grid, and with further coordinates along them."""
     coords, indexes = _axes([str(dim) for dim in values.dims], {name: values}, grid)
-    array = _assembly().data_array(name, values, {**(beside or {}), **coords}, indexes)
-    if attrs:
-        array.attrs.update(attrs)
+    array = _assembly().data_array(name, values, {**(more_coords or {}), **coords}, indexes)
+    for key, text in (attrs or {}).items():
+        array.attrs.setdefault(key, text)
     return array
 
 
-def dataset(variables: Mapping[str, xr.Variable], grid: Grid, asked: Grid | None = None) -> xr.Dataset:
-    """Variables with the axes of their grid; their provenance is that of the grid that was asked about."""
+def dataset(variables: Mapping[str, xr.Variable], grid: Grid, source_grid: Grid | None = None) -> xr.Dataset:
+    """Build a dataset with the axes of a grid, and provenance of `source_grid` if given."""
     varying = list(dict.fromkeys(str(dim) for v in variables.values() for dim in v.dims))
     coords, indexes = _axes(varying, variables, grid)
-    return _assembly().dataset(variables, coords, indexes, provenance(asked or grid))
+    return _assembly().dataset(variables, coords, indexes, provenance(source_grid or grid))
 
 
 Coords = dict[Any, "xr.Variable"]
@@ -95,7 +111,7 @@ Indexes = dict[Any, "xr.Index"]
 
 
 def _axes(dims: Sequence[str], variables: Mapping[str, xr.Variable], grid: Grid) -> tuple[Coords, Indexes]:
-    """Coordinates and indexes of axes; those without a coordinate have neither."""
+    """Return coordinates and indexes of axes, for axes with a coordinate."""
     coords: Coords = {}
     indexes: Indexes = {}
     for dim in dims:
@@ -144,8 +160,8 @@ class _Public:
     ) -> xr.Dataset:
         import xarray as xr
 
-        apart = {name: v for name, v in variables.items() if name not in coords}
-        return xr.Dataset(apart, xr.Coordinates(coords, indexes=indexes), dict(attrs))
+        data = {name: v for name, v in variables.items() if name not in coords}
+        return xr.Dataset(data, xr.Coordinates(coords, indexes=indexes), dict(attrs))
 
 
 class _Direct:
@@ -198,7 +214,7 @@ class _Direct:
 
 @functools.cache
 def _assembly() -> _Public | _Direct:
-    """The direct way if this xarray has it and both ways agree on small results; otherwise the public one."""
+    """Choose direct assembly if this xarray supports it with equal results, else the public one."""
     try:
         direct = _Direct()
         if all(_small_results(direct, attrs) == _small_results(_Public(), attrs) for attrs in ({}, {"units": "s"})):
@@ -208,17 +224,17 @@ def _assembly() -> _Public | _Direct:
     return _Public()
 
 
-def _small_results(way: _Public | _Direct, attrs: dict[str, Any]) -> list[dict[str, Any]]:
-    coord, index = way.axis("x", np.array([1.0, 2.0]), dict(attrs))
-    values = way.variable(("x",), np.array([3.0, 4.0]), dict(attrs))
+def _small_results(assembly: _Public | _Direct, attrs: dict[str, Any]) -> list[dict[str, Any]]:
+    coord, index = assembly.axis("x", np.array([1.0, 2.0]), dict(attrs))
+    values = assembly.variable(("x",), np.array([3.0, 4.0]), dict(attrs))
     coords: Coords = {"x": coord}
     indexes: Indexes = {"x": index}
-    array = way.data_array("y", values, dict(coords), dict(indexes))
-    return [_content(array), _content(way.dataset({"y": values}, coords, indexes, {}))]
+    array = assembly.data_array("y", values, dict(coords), dict(indexes))
+    return [_content(array), _content(assembly.dataset({"y": values}, coords, indexes, {}))]
 
 
 def _content(result: xr.DataArray | xr.Dataset) -> dict[str, Any]:
-    """All that a small result holds, without xarray's own comparison, which imports dask."""
+    """Collect the content of a small result, without xarray's comparison, which imports dask."""
     variables = getattr(result, "variables", None) or {"": result.variable, **result.coords.variables}
     return {
         **result.to_dict(data=False),
@@ -230,7 +246,7 @@ def _content(result: xr.DataArray | xr.Dataset) -> dict[str, Any]:
 
 
 def _slots(x: Any) -> list[tuple[str, str]]:
-    """What an object of xarray is made of, as text; no attributes are the same as an empty dict of them."""
+    """Describe an xarray object as text. Missing attributes equal an empty dict."""
     names = sorted({name for kind in type(x).__mro__ for name in getattr(kind, "__slots__", ())} - {"__weakref__"})
     parts = {name: getattr(x, name, None) for name in names}
     return [

@@ -1,4 +1,4 @@
-"""The layout of chips that are given without one: by a rule, and legal, in grids, tables and points."""
+"""The layout of chips given without one: by a rule, and legal, in grids, tables and points."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _MOST = {SERVING: 1 << 16, TRAINING: 1 << 12}  # combinations
 
 
 def layout_of_point(registry: Registry, output: str, numbers: dict[str, float]) -> str:
-    """Complete the layout of one point; return it in words, empty where nothing is left to a rule."""
+    """Complete the layout of one point and return its text, empty without a completion."""
     rule = rule_of(registry, (output,), numbers.keys())
     return rule.complete(numbers) if rule and rule.applies(numbers) else ""
 
 
-def complete_layout(grid: Grid, wanted: Sequence[str], sought: str | None = None) -> None:
-    """Complete the layout of a grid, once for each combination of what decides upon it, and check it.
+def complete_layout(grid: Grid, outputs: Sequence[str], sought: str | None = None) -> None:
+    """Complete a grid's layout, once for each combination of deciding inputs, and check it.
 
     None follows from a value that is `sought`.
     """
     inputs = grid.inputs
-    rule = rule_of(grid.registry, wanted, inputs.keys()) if "chips" in inputs else None
+    rule = rule_of(grid.registry, outputs, inputs.keys()) if "chips" in inputs else None
     if rule is None or not rule.applies(inputs):
         return
     if sought in rule.by:
@@ -56,7 +56,7 @@ def complete_layout(grid: Grid, wanted: Sequence[str], sought: str | None = None
     given = frozenset(inputs)
     _complete_by(rule, grid)
     if grid.layout and rule is TRAINING:
-        refuse_both(grid.registry, wanted, given)
+        refuse_both(grid.registry, outputs, given)
     if grid.layout:
         check_bounds(grid, sought)
         grid.exempt |= given.intersection(rule.reads)  # upon which these have an effect
@@ -89,24 +89,24 @@ def _complete_by(rule: Rule, grid: Grid) -> None:
     spreads = {name: _along(grid, name, dims, shape) for name in rule.reads if name in inputs}
     columns: dict[str, Any] = {}
     texts: dict[str, None] = {}
-    for place in np.ndindex(shape):
-        numbers = {name: float(x[place]) for name, x in spreads.items()}
+    for position in np.ndindex(shape):
+        numbers = {name: float(x[position]) for name, x in spreads.items()}
         texts[rule.complete(numbers)] = None
         for name in numbers.keys() - spreads.keys():
-            columns.setdefault(name, np.ones(shape))[place] = numbers[name]
+            columns.setdefault(name, np.ones(shape))[position] = numbers[name]
     for name, column in columns.items():
         inputs[name] = Input(grid.registry.entries[name], column, dims, LAYOUT)
     grid.layout = "; ".join(filter(None, texts))
 
 
 def left_to_rule(
-    registry: Registry, wanted: Sequence[str], columns: Collection[str], same: Mapping[str, Input], *, presets: bool
+    registry: Registry, outputs: Sequence[str], columns: Collection[str], same: Mapping[str, Input], *, presets: bool
 ) -> tuple[Rule | None, list[str]]:
-    """The rule of a table in which what decides differs from row to row, and the columns that it adds.
+    """Return a table's rule if deciding inputs vary by row, and the columns that it adds.
 
     With columns of `presets`, whether it applies depends on what these supply.
     """
-    rule = rule_of(registry, wanted, {*same, *columns})
+    rule = rule_of(registry, outputs, {*same, *columns})
     if rule is None or {*rule.by, *PARTS, LAYOUT}.isdisjoint(columns):
         return None, []
     if not presets and LAYOUT not in columns and not rule.applies({**dict.fromkeys(columns), **same}):
@@ -117,11 +117,11 @@ def left_to_rule(
 def layouts_of_rows(
     rule: Rule, rows: Sequence[Mapping[str, float]], names: Sequence[str], *, checked: bool
 ) -> tuple[Any, list[str], Any]:
-    """Complete distinct rows by the rule: an array for each of some columns, all layouts in words, and which it chose.
+    """Complete distinct rows by the rule: arrays of some columns, layouts as text, choices.
 
     Illegal rows stay if they are checked.
     """
-    found = np.ones((len(names), len(rows)))
+    columns = np.ones((len(names), len(rows)))
     chosen = np.zeros(len(rows), dtype=bool)
     texts: dict[str, None] = {}
     for k, row in enumerate(rows):
@@ -134,14 +134,14 @@ def layouts_of_rows(
         except ValueRangeError:
             if not checked:
                 raise
-        followed = _core.numbers(list(names), numbers)  # what the rule leaves alone is as in any other call
-        found[:, k] = [1.0 if x is None else x for x in followed]
-    return found, list(filter(None, texts)), chosen
+        followed = _core.numbers(list(names), numbers)  # inputs outside of the rule are as in any other call
+        columns[:, k] = [1.0 if x is None else x for x in followed]
+    return columns, list(filter(None, texts)), chosen
 
 
 def _along(grid: Grid, name: str, dims: Sequence[str], shape: tuple[int, ...]) -> Any:
-    """An input along some axes, its largest value along all others."""
+    """Return an input along some axes, its maximum along the others."""
     i = grid.inputs[name]
-    others = tuple(k for k, dim in enumerate(i.dims) if dim not in dims)
-    values = np.max(i.values, axis=others) if others else i.values
+    other_axes = tuple(k for k, dim in enumerate(i.dims) if dim not in dims)
+    values = np.max(i.values, axis=other_axes) if other_axes else i.values
     return np.broadcast_to(spread(values, [dim for dim in i.dims if dim in dims], dims), shape)

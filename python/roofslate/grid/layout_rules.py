@@ -1,4 +1,4 @@
-"""The layout that a rule gives to one point: of a replica that serves, or of a training run."""
+"""The default layout of one point: of a serving replica or of a training run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _KEPT_IN_TRAINING = tuple(
 )
 # What asks how the chips of a training run share the model.
 _TRAINED = (
-    "dense_weight_copies", "active_dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
+    "dense_weight_copies", "dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
     "training_bubble_overhead", "training_bubble",
 )  # fmt: skip
 _SERVES = ("kv_cache_copies", "link_time_per_token")  # what asks the same of a replica
@@ -89,38 +89,38 @@ class Rule:
         return (*self.by, *self.known)
 
     def applies(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether chips are known, and something is left to the rule."""
+        """Return True if chips are known and the layout is incomplete."""
         if "chips" not in inputs:
             return False
         return is_parallel(inputs) or (self is TRAINING and LAYOUT not in inputs and "data_parallel" in inputs)
 
     def is_whole(self, inputs: Collection[str]) -> bool:
-        """Whether nothing is left to the rule."""
+        """Return True if the layout is complete."""
         return {"tensor_parallel", *(_SERVED if self is SERVING else ())} <= set(inputs)
 
     def complete(self, numbers: dict[str, float]) -> str:
-        """Complete the layout of one point; return it in words, empty where nothing is left to the rule."""
+        """Complete the layout of one point and return its text, empty without a completion."""
         added, text = _added(self, tuple(map(numbers.get, self.reads)))
         numbers.update(added)
         return text
 
 
-def rule_of(registry: Registry, wanted: Collection[str], given: Collection[str]) -> Rule | None:
-    """The rule that outputs ask for, by the names of all inputs: that of training where one of them trains."""
-    if any(may_train(registry, name) for name in wanted):
+def rule_of(registry: Registry, outputs: Collection[str], given: Collection[str]) -> Rule | None:
+    """Choose the rule for outputs by the names of all inputs: training, if an output trains."""
+    if any(may_train(registry, name) for name in outputs):
         cut = frozenset(given)
-        if any(_asks(registry, name, cut, _TRAINED) for name in wanted):
+        if any(_asks(registry, name, cut, _TRAINED) for name in outputs):
             return TRAINING
-    if not _LOADS.isdisjoint(given) and not set(wanted).isdisjoint(TRAINING.supplied):  # the layout itself
+    if not _LOADS.isdisjoint(given) and not set(outputs).isdisjoint(TRAINING.supplied):  # the layout itself
         return TRAINING
-    return SERVING if any(takes_layout(registry, name) for name in wanted) else None
+    return SERVING if any(takes_layout(registry, name) for name in outputs) else None
 
 
-def refuse_both(registry: Registry, wanted: Collection[str], given: Collection[str]) -> None:
-    """Refuse outputs of a replica and of a training run together, whose chips share a model in different ways."""
+def refuse_both(registry: Registry, outputs: Collection[str], given: Collection[str]) -> None:
+    """Refuse outputs of a replica together with outputs of a training run: layouts differ."""
     cut = frozenset(given)
-    trains = [name for name in wanted if _asks(registry, name, cut, _TRAINED)]
-    serves = [name for name in wanted if name not in trains and _asks(registry, name, cut, _SERVES)]
+    trains = [name for name in outputs if _asks(registry, name, cut, _TRAINED)]
+    serves = [name for name in outputs if name not in trains and _asks(registry, name, cut, _SERVES)]
     if trains and serves:
         raise ValueRangeError(
             f"{serves[0]} and {trains[0]} ask for different layouts, of a replica and of a training run: give "
@@ -129,7 +129,7 @@ def refuse_both(registry: Registry, wanted: Collection[str], given: Collection[s
 
 
 def is_parallel(inputs: Mapping[str, Any]) -> bool:
-    """Whether chips share the work in parallel, and there is something to complete."""
+    """Return True if chips share work in parallel and the layout is incomplete."""
     layout = inputs.get(LAYOUT)
     if layout is None:
         return not PARTS.isdisjoint(inputs)
@@ -140,7 +140,7 @@ def is_parallel(inputs: Mapping[str, Any]) -> bool:
 
 @kept_by_registry
 def takes_layout(registry: Registry, output: str) -> bool:
-    """Whether an output may depend on how chips share the work to serve."""
+    """Return True if an output may depend on the partition of serving work."""
     upstream = registry.ancestors(output) | {output}
     trains = registry.entries[output].theme in _OF_TRAINING or "tokens_per_step" in upstream
     return not (trains or upstream.isdisjoint(SERVING.kept))
@@ -148,14 +148,14 @@ def takes_layout(registry: Registry, output: str) -> bool:
 
 @kept_by_registry
 def may_train(registry: Registry, output: str) -> bool:
-    """Whether an output may depend on how the chips of a training run share the model."""
+    """Return True if an output may depend on the partition of a training run."""
     upstream = registry.ancestors(output) | {output}
     return not upstream.isdisjoint(_TRAINED)
 
 
 @kept_by_registry
 def _asks(registry: Registry, output: str, given: frozenset[str], of: tuple[str, ...]) -> bool:
-    """Whether an output depends on some quantities, where nothing upstream of what is given counts."""
+    """Return True if an output depends on quantities without ancestors of given inputs."""
     seen: set[str] = set()
     waiting = [output]
     while waiting:
@@ -169,13 +169,13 @@ def _asks(registry: Registry, output: str, given: frozenset[str], of: tuple[str,
 
 @functools.lru_cache(maxsize=4096)
 def _added(rule: Rule, values: tuple[float | None, ...]) -> tuple[Numbers, str]:
-    """What a rule adds to a point, checked, and its layout in words; nothing where the rule has nothing to say."""
+    """Return a rule's checked additions to a point with their text, both empty if it has none."""
     numbers = {name: x for name, x in zip(rule.reads, values, strict=True) if x is not None}
-    found = rule.chosen(numbers)
-    if found is None:
+    chosen = rule.chosen(numbers)
+    if chosen is None:
         return {}, ""
-    added = {name: float(found[name]) for name in rule.supplied if name in found and name not in numbers}
-    return added, _text(rule, found, numbers)
+    added = {name: float(chosen[name]) for name in rule.supplied if name in chosen and name not in numbers}
+    return added, _text(rule, chosen, numbers)
 
 
 def _text(rule: Rule, layout: Mapping[str, float], given: Numbers) -> str:
@@ -192,29 +192,29 @@ def _text(rule: Rule, layout: Mapping[str, float], given: Numbers) -> str:
 
 
 def _whole(numbers: Numbers, rule: Rule) -> tuple[int, int, dict[str, int], dict[str, int]] | None:
-    """Chips, those of a domain, the sizes and the given parts as whole numbers; None without a model or such parts."""
-    kept = [name for name in ("chips", *rule.kept) if name in numbers]
-    if "attention_heads" not in numbers or not all(float(numbers[name]).is_integer() for name in kept):
+    """Return chips, domain, sizes and parts as integers, None without a model or such parts."""
+    names = [name for name in ("chips", *rule.kept) if name in numbers]
+    if "attention_heads" not in numbers or not all(float(numbers[name]).is_integer() for name in names):
         return None
-    whole = {name: int(x) for name, x in numbers.items() if math.isfinite(x) and float(x).is_integer()}
+    integers = {name: int(x) for name, x in numbers.items() if math.isfinite(x) and float(x).is_integer()}
     domain = int(min(numbers.get(_DOMAIN, numbers["chips"]), numbers["chips"]))
-    sizes = {name: whole[name] for name in SIZES if name in whole}
-    return whole["chips"], domain, sizes, {name: whole[name] for name in rule.kept if name in whole}
+    sizes = {name: integers[name] for name in SIZES if name in integers}
+    return integers["chips"], domain, sizes, {name: integers[name] for name in rule.kept if name in integers}
 
 
 def _served(numbers: Numbers) -> Mapping[str, float] | None:
-    """The first layout by the rule of serving whose copies find room."""
+    """Return the first default serving layout whose weight copies fit."""
     read = tuple((name, numbers[name]) for name in SERVING.by if name in numbers)
     candidates = _candidates(read)
     if len(candidates) < 2:
         return _beyond_one(candidates[0]) if candidates else None
     for layout in candidates:
-        (room,) = _core.numbers(
+        (capacity,) = _core.numbers(
             ["kv_cache_capacity"], {**numbers, **{name: float(layout[name]) for name in SERVING.supplied}}
         )
-        if room is None:
+        if capacity is None:
             break
-        if room > 0:
+        if capacity > 0:
             return _beyond_one(layout)
     return _beyond_one(candidates[0])
 
@@ -226,20 +226,20 @@ def _beyond_one(layout: Mapping[str, int]) -> Mapping[str, float]:
 
 @functools.lru_cache(maxsize=4096)
 def _candidates(read: tuple[tuple[str, float], ...]) -> tuple[dict[str, int], ...]:
-    """Layouts by the rule of serving; none without a model or whole parts."""
-    whole = _whole(dict(read), SERVING)
-    return tuple(layouts_by_rule(*whole)) if whole else ()
+    """Return layouts by the rule of serving, none without a model or integer parts."""
+    integers = _whole(dict(read), SERVING)
+    return tuple(layouts_by_rule(*integers)) if integers else ()
 
 
 def _trained(numbers: Numbers) -> Mapping[str, float] | None:
-    """The layout of a training run that shares the model among the fewest chips in which it finds room.
+    """Return the training layout with the fewest chips per model copy that fits in memory.
 
     One whose matrices are shared as given has stages by default and copies on all other chips: it is only checked.
     """
-    whole = _whole(numbers, TRAINING)
-    if whole is None:
+    integers = _whole(numbers, TRAINING)
+    if integers is None:
         return None
-    chips, domain, sizes, given = whole
+    chips, domain, sizes, given = integers
     if "tensor_parallel" in given and ("pipeline_stages" in given or "data_parallel" not in given):
         shared = math.prod(given.get(name, 1) for name in ("tensor_parallel", "pipeline_stages", "context_parallel"))
         given.pop("microbatches", None)  # micro-batches need not be whole
@@ -256,21 +256,24 @@ def _trained(numbers: Numbers) -> Mapping[str, float] | None:
     if "tokens_per_step" in numbers and "sequence_length" in sizes and "global_batch_size" not in sizes:
         sizes["global_batch_size"] = max(int(numbers["tokens_per_step"] / sizes["sequence_length"]), 1)
     for layout in training_layouts_by_rule(chips, domain, sizes, given):
-        found = {_SHARDED: float(_code(_SHARDED, "optimizer")), **{name: float(x) for name, x in layout.items()}}
-        parts = {name: found[name] for name in TRAINING.supplied if name in found}
+        numbers_by_name = {
+            _SHARDED: float(_code(_SHARDED, "optimizer")),
+            **{name: float(x) for name, x in layout.items()},
+        }
+        parts = {name: numbers_by_name[name] for name in TRAINING.supplied if name in numbers_by_name}
         (used,) = _core.numbers(["training_memory"], {**parts, **numbers})
-        if used is None:  # of which the evaluation says what is missing
+        if used is None:  # the evaluation names the missing input
             return None
         if used <= limit:
-            return found
+            return numbers_by_name
         if used < least:
             least, at = used, ", ".join(_WORDS[n].format(layout[n]) for n in ("tensor_parallel", "pipeline_stages"))
-    needed, room = (units.format(x, "byte", 3) for x in (least, limit))
+    needed, limit_text = (units.format(x, "byte", 3) for x in (least, limit))
     ways = [f"{name}={word!r}" for name, word in _SPARING if numbers.get(name) != _code(name, word)]
     raise ValueRangeError(
         f"no layout of {chips} chips has room for this training run: it takes at least {needed} a chip ({at}) of "
-        f"{room}, nine tenths of the memory; give {', '.join(['more chips', *ways])}, or a layout by tensor_parallel "
-        "and pipeline_stages"
+        f"{limit_text}, nine tenths of the memory; give {', '.join(['more chips', *ways])}, or a layout by "
+        "tensor_parallel and pipeline_stages"
     )
 
 
@@ -278,18 +281,18 @@ def _code(choice: str, word: str) -> int:
     return BUILT_IN.entries[choice].choices.index(word)
 
 
-# What takes less memory.
+# Techniques that save memory.
 _SPARING = (("pipeline_schedule", "1f1b"), ("sequence_parallel", "on"), ("activation_policy", "block"))
 _SERVED = ("tensor_parallel", "pipeline_stages", "attention_data_parallel")
 _OF_SERVING = (*_SERVED, "expert_parallel")
 
 
-def _inputs_of(output: str, others: Collection[str]) -> tuple[str, ...]:
+def _inputs_of(output: str, excluded: Collection[str]) -> tuple[str, ...]:
     """Inputs that an output may take, without others."""
-    return tuple(sorted(BUILT_IN.ancestors(output).difference(others)))
+    return tuple(sorted(BUILT_IN.ancestors(output).difference(excluded)))
 
 
-_STEP = ("sequence_length", "global_batch_size")  # of a training run alone
+_STEP = ("sequence_length", "global_batch_size")  # only of a training run
 _BY = (*(name for name in SIZES if name not in _STEP), *_OF_SERVING, "chips", _DOMAIN)
 SERVING = Rule(
     supplied=_SERVED[1:], kept=_OF_SERVING, chosen=_served, by=_BY, known=_inputs_of("kv_cache_capacity", _BY)

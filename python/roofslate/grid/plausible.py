@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from roofslate.grid.grid import Grid
 
-__all__ = ["HIGHEST_PRICE", "PRICE", "priced_chip_trouble", "warn_of_other_chip", "warn_of_price"]
+__all__ = ["HIGHEST_PRICE", "PRICE", "priced_chip_trouble", "warn_of_other_chip", "warn_of_price", "warn_of_price_grid"]
 
 PRICE = "chip_price"
 HIGHEST_PRICE = 1000 / 3600  # USD/s: no chip is rented for more
@@ -24,7 +24,7 @@ _LONG = 1e6  # numbers that are written by an exponent
 
 
 def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
-    """Warn of a price of a chip above the highest, unless the call is one within another that warned before."""
+    """Warn of a chip price above the highest known one, once for nested calls."""
     if not largest > HIGHEST_PRICE or getattr(inputs, "quiet", False):
         return
     given = inputs.get(PRICE)
@@ -67,8 +67,23 @@ def warn_of_other_chip(grid: Grid, where: str = "") -> None:
         warn(f"{where}{trouble}", RoofslateWarning)
 
 
+def warn_of_price_grid(grid: Grid) -> None:
+    """Warn that a list of prices and an equally long list of hardware make a grid."""
+    count = grid.sizes.get("hardware", 1)
+    if count == 1 or grid.preset_axes.get("hardware") != "hardware":
+        return
+    for name in (PRICE, "prices"):
+        if grid.sizes.get(name) == count:
+            warn(
+                f"hardware and {name} are lists of {count} and make a grid of {count} x {count}: each price counts "
+                f"for each chip. For one price per chip give {name}=pd.Series(the list, index=pd.Index(the chips, "
+                "name='hardware'))",
+                RoofslateWarning,
+            )
+
+
 def _is_plain(given: Any) -> bool:
-    """Whether all values are numbers without a unit."""
+    """Return True if all values are numbers without a unit."""
     if isinstance(given, (int, float)):
         return True
     if isinstance(given, str) or hasattr(given, "to_base_units") or "units" in getattr(given, "attrs", {}):

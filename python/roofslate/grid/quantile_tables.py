@@ -1,4 +1,4 @@
-"""Inverse distribution functions as tables of polynomials, which the engine reads a hundred times as fast as SciPy."""
+"""Inverse distribution functions as polynomial tables, 100 times as fast as SciPy's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CELLS = 16  # of an octave
 _TERMS = 6  # of a polynomial
 
 
-_TOLERANCE = 1e-10  # of a value, or of how far the values of a piece lie apart
+_TOLERANCE = 1e-10  # relative to a value, or to the range of a piece's values
 
 
 _MOST_PIECES = 1 << 16
@@ -47,12 +47,11 @@ _BETWEEN = (_NODES[1:] + _NODES[:-1]) / 2
 def tabulate(
     below: Callable[[Values], Any], above: Callable[[Values], Any], *, steps: bool = False
 ) -> tuple[_core.InverseDistribution, float, float]:
-    """A distribution's inverse as the engine takes it, and the least and the largest value that can be drawn.
+    """Tabulate a distribution's inverse for the engine, with its least and largest value.
 
-    In the lower half of probabilities it is tabulated by its distance to 0, in the upper half by that to 1. What is
-    drawn lies on a lattice of 2**32 probabilities. A piece with few of them goes through them all; a larger one is
-    checked at points between, and halved until it is right to 1e-10 of the value, or of how far the values of the piece
-    lie apart.
+    The lower half of probabilities is tabulated by the distance to 0, the upper half by the distance to 1. Draws use a
+    lattice of 2**32 probabilities. A piece with few of them is checked at all, a larger one at points between, and
+    halved until the error is below 1e-10 of the value or of the range of the piece's values.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ def tabulate(
     above : function
         The value that is exceeded with a probability.
     steps : bool
-        Whether the values are those of a discrete distribution: pieces are constant then, and exact.
+        Whether the distribution is discrete: pieces are constant then, and exact.
 
     Raises
     ------
@@ -87,17 +86,19 @@ def tabulate(
     order = np.lexsort((starts, cells))
     cells, ends, coefficients = cells[order], ends[order], coefficients[order]
     same = (cells[1:] == cells[:-1]) & (coefficients[1:, 2] == coefficients[:-1, 2]) & _constant(coefficients)[1:]
-    kept = ~np.append(same & _constant(coefficients)[:-1], False)  # of equal neighbours the last one reaches over all
-    cells, ends, coefficients = cells[kept], ends[kept], coefficients[kept]
+    is_last = ~np.append(
+        same & _constant(coefficients)[:-1], False
+    )  # of equal neighbours the last one reaches over all
+    cells, ends, coefficients = cells[is_last], ends[is_last], coefficients[is_last]
     starts = np.searchsorted(cells, np.arange(2 * BITS * _CELLS + 1)).astype(np.uint32)
     low, high = (float(f(np.array([2.0 ** -(BITS + 1)]))[0]) for f in (below, above))
     return _core.InverseDistribution(starts, ends, coefficients, low, high), low, high
 
 
 def _cells() -> tuple[Places, Places]:
-    """The first point of each cell of the lattice, and the one after its last; a cell without points gets one."""
+    """Return the first lattice point of each table cell and the end, one point for empty ones."""
     octave, part = np.divmod(np.arange(BITS * _CELLS), _CELLS)
-    # v = (y + 1/2) / 2**32 lies in [1 + part/16, 1 + (part + 1)/16) 2**(octave - 33)
+    # v = (y + 1/2) / 2**32 is in [1 + part/16, 1 + (part + 1)/16) 2**(octave - 33)
     edges = [np.ceil((2.0**octave * (1 + (part + k) / _CELLS) - 1) / 2).astype(np.int64) for k in (0, 1)]
     first = np.minimum(edges[0], (1 << (BITS - 1)) - 1)
     return np.tile(first, 2), np.tile(np.maximum(edges[1], first + 1), 2)
@@ -118,13 +119,13 @@ def _fitted(
     """For each piece its end, its middle, scale and coefficients, and whether it is right."""
 
     def values(y: Places, of: Any) -> Values:
-        found = np.empty(y.shape)
+        result = np.empty(y.shape)
         side = upper[of]
-        found[~side] = below(_distance(y[~side]))
-        found[side] = above(_distance(y[side]))
-        if not np.all(np.isfinite(found)):
+        result[~side] = below(_distance(y[~side]))
+        result[side] = above(_distance(y[side]))
+        if not np.all(np.isfinite(result)):
             raise ValueRangeError("its inverse distribution function is not finite everywhere")
-        return found
+        return result
 
     ends = _distance(last - 0.5)
     count = last - first

@@ -20,10 +20,11 @@ from roofslate.errors import (
     ValueRangeError,
 )
 from roofslate.grid.align import align_array, align_series
+from roofslate.grid.by_position import keyword_hint
 from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.grid.layout import complete_layout
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_other_chip, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_other_chip, warn_of_price, warn_of_price_grid
 from roofslate.grid.products import check_products, dequantized
 from roofslate.presets.lookup import PRESETS, dated, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
@@ -51,7 +52,7 @@ __all__ = ["Settled", "WithScenario", "changed", "read_grid", "with_scenario"]
 
 
 class WithScenario(dict[str, Any]):
-    """Inputs of a call, some of them from a scenario: `members`, which the caller did not write as keywords."""
+    """Inputs of a call, some of them `members` of a scenario instead of keywords."""
 
     members: frozenset[str] = frozenset()
     exempt: frozenset[str] = frozenset()  # added by the call itself
@@ -59,7 +60,7 @@ class WithScenario(dict[str, Any]):
 
 
 class Settled(WithScenario):
-    """Inputs of an evaluation within a call that has checked them: those without effect are not reported again."""
+    """Inputs of an inner evaluation, whose inputs without effect were reported by the call."""
 
     quiet = True
 
@@ -67,7 +68,7 @@ class Settled(WithScenario):
 def with_scenario(
     scenario: Mapping[str, Any] | None, keywords: dict[str, Any], *, day_acts: bool = False
 ) -> dict[str, Any]:
-    """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member.
+    """Complete a call's keywords by a positional scenario. A keyword wins over a member.
 
     Prices are entries of the day in ``as_of``. With `day_acts` the day stays, for prices outside of the inputs.
     """
@@ -80,7 +81,9 @@ def _completed(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> 
     if scenario is None:
         return keywords
     if not isinstance(scenario, Mapping):
-        raise InputTypeError(f"scenario: expected a mapping of inputs by name, got {shown(scenario)}")
+        raise InputTypeError(
+            f"scenario: expected a mapping of inputs by name, got {shown(scenario)}{keyword_hint(scenario)}"
+        )
     for name in scenario:
         if not isinstance(name, str):
             raise InputTypeError(f"scenario: expected names of inputs as keys, got {shown(name)}")
@@ -94,7 +97,7 @@ def _completed(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> 
 
 
 def changed(inputs: Mapping[str, Any], new: Mapping[str, Any], *, exempt: bool = False) -> WithScenario:
-    """Inputs with other or further values; those may be without effect if they are exempt."""
+    """Replace or add inputs. Added ones may be without effect if they are exempt."""
     result = WithScenario(inputs)
     result.update(new)
     if isinstance(inputs, WithScenario):
@@ -105,12 +108,12 @@ def changed(inputs: Mapping[str, Any], new: Mapping[str, Any], *, exempt: bool =
 
 
 def read_grid(
-    keywords: Mapping[str, Any], wanted: Sequence[str] = (), *, chunks: bool = False, sought: str | None = None
+    keywords: Mapping[str, Any], outputs: Sequence[str] = (), *, chunks: bool = False, sought: str | None = None
 ) -> Grid:
-    """Everything that a call was given, as a grid; `wanted` are its outputs, for the check of inputs without effect.
+    """Read all inputs of a call to a grid, and check their effect on its `outputs`.
 
-    Arrays of dask are loaded, or stay as they are with `chunks`. The value of `sought` stands for all that it may have:
-    it exceeds nothing, and nothing exceeds it.
+    Arrays of dask are loaded, or stay lazy with `chunks`. The value of `sought` represents all its values, so bounds on
+    it and by it are not checked.
     """
     grid = Grid()
     if DAY in keywords:
@@ -140,26 +143,30 @@ def read_grid(
     check_load(grid, sought)
     if not grid.quiet:
         warn_of_other_chip(grid)
+        warn_of_price_grid(grid)
     check_products(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
         warn_of_price(keywords, float(np.max(price.values)))
     for dim in grid.sizes:
-        if dim in wanted and grid.inputs.get(dim, None) is None:
+        if dim in outputs and grid.inputs.get(dim, None) is None:
             raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
-    if grid.gaps and wanted:
-        _fill_gaps(grid, wanted)
-    if wanted:
+    if grid.gaps and outputs:
+        _fill_gaps(grid, outputs)
+    if outputs:
         if "chips" in grid.inputs:
-            complete_layout(grid, wanted, sought)
-        grid.dequantized = dequantized(grid, check_effect(grid, wanted))
+            complete_layout(grid, outputs, sought)
+        grid.dequantized = dequantized(grid, check_effect(grid, outputs))
     return grid
 
 
 def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool, keywords: Mapping[str, Any]) -> None:
     name = q.name
     if isinstance(value, tuple):
-        raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
+        raise InputTypeError(
+            f"{name}: a tuple means a range, which this call does not take, got {shown(value)}; a list makes an axis, "
+            "rs.bounds takes ranges, and rs.sample draws from them"
+        )
     if value is None or is_bool(value) or isinstance(value, (bytes, bytearray, memoryview, np.timedelta64)):
         raise InputTypeError(f"{name}: expected {'' if q.choices else 'a number '}{expected_of(q)}, got {shown(value)}")
     if isinstance(value, units.Axis):
@@ -189,7 +196,7 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool, keywords: Mapp
     elif is_distribution(value):
         raise InputTypeError(
             f"{name}: this call takes no distribution; rs.sample draws from it, rs.sobol shares the variance out, and "
-            "rs.quantiles, rs.histogram and rs.count take it together with n= and seed="
+            "rs.quantiles, rs.histogram and rs.count take it too"
         )
     else:
         grid.inputs[name] = Input(q, number(value, q))
@@ -238,7 +245,7 @@ def _add_series(grid: Grid, q: Quantity, series: Any, keywords: Mapping[str, Any
 
 
 def _coordinate(array: Any, dim: Any) -> Any:
-    """An axis's own coordinate, and the quantity that it says it is; None where it has only positions."""
+    """Return an axis's coordinate and the quantity that it names, None for positions only."""
     if dim not in array.coords:
         return None
     coord = array.coords[dim]
@@ -270,7 +277,7 @@ def _add_data_array(grid: Grid, q: Quantity, array: Any, chunks: bool) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _inputs_of(preset: Preset) -> dict[str, Input] | None:
-    """Inputs that a preset supplies; None where one of them is a definition, which depends on the scope."""
+    """Return the inputs of a preset, None if one is a definition, which depends on the scope."""
     known = BUILT_IN.entries
     numbers = preset_numbers(preset)
     if not numbers.keys() <= known.keys():
@@ -345,21 +352,21 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str
 def supplied_twice(name: str, grid: Grid) -> PresetError:
     """Error that names a preset of each kind that supplies an input."""
     given = [p for presets in grid.presets.values() for p in presets]
-    told = {p.kind: f"{p.kind}={p.name!r}" for p in given if name in p.values}
-    return PresetError(f"{' and '.join(told.values())} both supply {name!r}: give {name}= itself")
+    suppliers = {p.kind: f"{p.kind}={p.name!r}" for p in given if name in p.values}
+    return PresetError(f"{' and '.join(suppliers.values())} both supply {name!r}: give {name}= itself")
 
 
-def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
-    """Compute what some presets of a list supply themselves and others leave to the formulas, for those others."""
+def _fill_gaps(grid: Grid, outputs: Sequence[str]) -> None:
+    """Compute values that some presets of a list supply, for presets that leave them out."""
     constants = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
-    while gaps := [name for name in grid.gaps if _follows(name) and name in _needed(grid, wanted)]:
+    while gaps := [name for name in grid.gaps if _follows(name) and name in _needed(grid, outputs)]:
         name = next((gap for gap in gaps if not any(gap in ancestors(other) for other in gaps)), gaps[0])
         keyword = next(key for key, presets in grid.presets.items() if any(name in preset_numbers(p) for p in presets))
         presets = grid.presets[keyword]
         values = [_supplied_by(p, name, constants) for p in presets]
         if None in values:
             supplier = next(p.name for p in presets if name in preset_numbers(p))
-            why = f"{grid.gaps[name]}, and it can't be computed for them alone"
+            why = f"{grid.gaps[name]}, and a computation only for them failed"
             raise PresetError(f"{why}: evaluate {supplier!r} apart from the others")
         grid.inputs[name] = Input(lookup(name), np.array(values), (grid.preset_axes[keyword],), keyword)
         del grid.gaps[name]
@@ -371,11 +378,11 @@ def _follows(name: str) -> bool:
     return q.computed or bool(q.fallback) or q.default is not None
 
 
-def _needed(grid: Grid, wanted: Sequence[str]) -> set[str]:
+def _needed(grid: Grid, outputs: Sequence[str]) -> set[str]:
     """Quantities that outputs may rest on, down to those that are given."""
     known = entries()
     reached: set[str] = set()
-    pending = {name for name in wanted if name in known}
+    pending = {name for name in outputs if name in known}
     while pending:
         reached |= pending
         below = {need for name in pending for need in (*known[name].needs, known[name].fallback) if need}
@@ -383,12 +390,12 @@ def _needed(grid: Grid, wanted: Sequence[str]) -> set[str]:
     return reached
 
 
-def _supplied_by(preset: Preset, name: str, others: Mapping[str, float] | None = None) -> float | None:
-    """A quantity of a preset: supplied, or derived from what it supplies, where its neighbours in a list supply it."""
-    own = preset_numbers(preset)
-    if name in own:
-        return own[name]
+def _supplied_by(preset: Preset, name: str, more_inputs: Mapping[str, float] | None = None) -> float | None:
+    """Return a preset's quantity, supplied or derived from its values, to complete a list."""
+    supplied = preset_numbers(preset)
+    if name in supplied:
+        return supplied[name]
     try:
-        return float(_core.number(name, {**(others or {}), **own}))
+        return float(_core.number(name, {**(more_inputs or {}), **supplied}))
     except MissingInput:
         return None

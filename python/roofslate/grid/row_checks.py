@@ -1,4 +1,4 @@
-"""Checks of tables: prices that were hardly meant, inputs and columns of presets without effect."""
+"""Checks of tables: implausible prices, inputs and columns of presets without effect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHECKED = 1 << 14  # rows that are searched for values out of range at a time
 
 
 def check_windows(columns: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse rows that say that there are windows, where nothing says how wide they are."""
+    """Refuse rows with windows whose width is not given."""
     for name in WINDOWED:
         column = columns.get(name)
         if column is not None and WINDOW not in known:
@@ -68,7 +68,7 @@ def refuse_column(grid: Grid, outputs: Sequence[str], name: str) -> NoReturn:
 def unrelated_inputs(
     common: Grid, explicit: AbstractSet[str], related: AbstractSet[str], outputs: Sequence[str]
 ) -> tuple[str, ...]:
-    """Warn of inputs of all rows that do not enter the outputs; return members of a scenario that do not."""
+    """Warn of inputs common to all rows without effect, return such members of a scenario."""
     if explicit <= related:
         return ()
     used = explicit & related
@@ -85,7 +85,7 @@ def unrelated_inputs(
 
 
 def told_of_part(tell: Callable[[int, int], None] | None, done: int, part: int, rows: int) -> ProgressWish:
-    """What the engine tells of a part, as rows of the table."""
+    """Translate the engine's progress on a part to rows of the table."""
     if tell is None:
         return False
     return lambda points, total: tell(done + points * part // max(total, 1), rows)
@@ -94,7 +94,7 @@ def told_of_part(tell: Callable[[int, int], None] | None, done: int, part: int, 
 def bad_rows(
     grid: Grid, rows: int, given: Collection[str], outside: int, ruled: Collection[str] = (), chosen: Any = None
 ) -> Positions:
-    """Return the rows with a value that is missing or out of range among those `given`, or above its bound.
+    """Find rows with a value missing, out of range among those `given`, or above its bound.
 
     Of those given, `outside` values are out of their range or above one another, as the engine counted. A rule adds
     the `ruled`: they bind only in rows whose layout it has `chosen`, as elsewhere a default binds nothing.

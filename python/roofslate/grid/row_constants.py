@@ -21,15 +21,15 @@ def implying(registry: Registry) -> frozenset[str]:
 
 
 def _downstream(start: Iterable[str], takers: Mapping[str, Iterable[str]], but: Collection[str]) -> set[str]:
-    """Some quantities and all that follows from them, but for what others supply; circles end."""
-    found = set(start)
-    waiting = list(found)
+    """Collect quantities and their dependents, without those that `but` supplies."""
+    reached = set(start)
+    waiting = list(reached)
     while waiting:
         for taker in takers.get(waiting.pop(), ()):
-            if taker not in found and taker not in but:
-                found.add(taker)
+            if taker not in reached and taker not in but:
+                reached.add(taker)
                 waiting.append(taker)
-    return found
+    return reached
 
 
 @kept_by_registry
@@ -45,14 +45,14 @@ def _roots_of(
         return q.needs if q.computed else (q.fallback,) if q.fallback else ()
 
     takers: dict[str, list[str]] = {}  # of each quantity, those that are made of it
-    reached, left = {*start}, [*start]
-    while left:
-        name = left.pop()
+    reached, pending = {*start}, [*start]
+    while pending:
+        name = pending.pop()
         for source in sources(name):
             takers.setdefault(source, []).append(name)
             if source not in reached:
                 reached.add(source)
-                left.append(source)
+                pending.append(source)
     supplying = {
         name for name in reached if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by)
     }

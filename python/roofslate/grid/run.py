@@ -29,21 +29,23 @@ _log = logging.getLogger(__name__)
 logging.getLogger("roofslate").addHandler(logging.NullHandler())  # silent unless asked for
 
 
-def given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]) -> list[Any]:
-    """Arrays that results are to be written into, checked but for their shape; none where none were given."""
+def given_memory(
+    out: Any, output_names: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]
+) -> list[Any]:
+    """Return the arrays for results, checked except for shape, or none if not given."""
     if out is None:
         return []
     if isinstance(out, Mapping):
-        if set(out) != set(wanted):
+        if set(out) != set(output_names):
             raise InputTypeError(
-                f"out must hold one array for each output {', '.join(wanted)}, got {', '.join(map(str, out))}"
+                f"out must hold one array for each output {', '.join(output_names)}, got {', '.join(map(str, out))}"
             )
-        arrays = [out[name] for name in wanted]
+        arrays = [out[name] for name in output_names]
     elif isinstance(outputs, str):
         arrays = [out]
     else:
         raise InputTypeError("out for a list of outputs is a dict of arrays by name")
-    for name, array in zip(wanted, arrays, strict=True):
+    for name, array in zip(output_names, arrays, strict=True):
         if (
             not isinstance(array, np.ndarray)
             or array.dtype != stored
@@ -63,7 +65,7 @@ def _kind(value: Any) -> str:
 
 
 def keep_apart(grid: Grid, given: Sequence[Any]) -> None:
-    """Copy inputs that share memory with what is written."""
+    """Copy inputs that share memory with results."""
     if not given:
         return
     for i in grid.inputs.values():
@@ -74,7 +76,7 @@ def keep_apart(grid: Grid, given: Sequence[Any]) -> None:
 
 def run(
     grid: Grid,
-    wanted: Sequence[str],
+    outputs: Sequence[str],
     *,
     out: Sequence[Any] = (),
     threads: int | None = None,
@@ -82,27 +84,27 @@ def run(
     columns: Sequence[str] | None = None,
     storage: str = "float64",
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
-    """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
+    """Run the engine: values and axes of each output, and counts of `columns` out of range."""
     axes = list(grid.sizes)
     if _log.isEnabledFor(logging.DEBUG):
-        _log.debug("%s over %s, %d threads", ", ".join(wanted), grid.sizes or "a point", thread_count(threads))
+        _log.debug("%s over %s, %d threads", ", ".join(outputs), grid.sizes or "a point", thread_count(threads))
     with Progress(progress) as bar:
         try:
             if columns is None:
-                results = grid.core.evaluate(list(wanted), list(out), thread_count(threads), bar.callback, storage)
+                results = grid.core.evaluate(list(outputs), list(out), thread_count(threads), bar.callback, storage)
                 outside = 0
             else:
                 results, outside = grid.core.evaluate_table(
-                    list(wanted), thread_count(threads), bar.callback, list(columns)
+                    list(outputs), thread_count(threads), bar.callback, list(columns)
                 )
         except MissingInput as error:
             raise explain_missing(error, grid) from None
-    return [(array, tuple(axes[k] for k in own)) for array, own in results], outside
+    return [(array, tuple(axes[k] for k in dims)) for array, dims in results], outside
 
 
 def compute(
     grid: Grid,
-    wanted: Sequence[str],
+    outputs: Sequence[str],
     factors: Mapping[str, float],
     stored: np.dtype[Any],
     *,
@@ -110,15 +112,15 @@ def compute(
     threads: int | None = None,
     progress: ProgressWish = None,
 ) -> list[tuple[Values, tuple[str, ...]]]:
-    """The values of the outputs in the units and the type in which they are wanted, and the names of their axes."""
+    """Return the outputs in their requested units and type, with the names of their axes."""
     storage = "float64" if stored == np.float64 else stored.name
     rounded_later = storage != "float64" and any(factor != 1.0 for factor in factors.values())  # after it was divided
     given: Sequence[Any] = out
     if rounded_later:
         given, storage = (), "float64"
-    results, _ = run(grid, wanted, out=given, threads=threads, progress=progress, storage=storage)
+    results, _ = run(grid, outputs, out=given, threads=threads, progress=progress, storage=storage)
     stored_results = []
-    for k, (name, (values, dims)) in enumerate(zip(wanted, results, strict=True)):
+    for k, (name, (values, dims)) in enumerate(zip(outputs, results, strict=True)):
         factor = factors.get(name, 1.0)
         if factor != 1.0:
             np.divide(values, factor, out=values)

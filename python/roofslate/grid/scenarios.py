@@ -1,4 +1,4 @@
-"""Rows of scenarios: columns as they lie, presets reduced to the numbers that matter, results block by block."""
+"""Rows of scenarios: columns without copies, presets reduced to numbers, results by block."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _NO_VALUE = np.full(1, np.nan)  # of a column in a check
 
 @dataclass
 class _Plan:
-    """What computes rows for which the same numbers matter."""
+    """Plan for rows with the same kinds of inputs."""
 
-    grid: Grid  # what is the same for all of them
+    grid: Grid  # inputs common to all of them
     columns: dict[str, Column]  # the rest
 
 
@@ -64,7 +64,7 @@ _Result = tuple[Values, tuple[str, ...]]
 
 
 class _Reduced(NamedTuple):
-    """What a combination of presets comes down to."""
+    """A combination of presets, reduced to its relevant numbers."""
 
     numbers: dict[str, float]
     needed: frozenset[str]  # of these, by its own values
@@ -82,28 +82,28 @@ class Scenarios:
     ----------
     columns : collection of str
         Names of inputs and of presets.
-    wanted : sequence of str
+    outputs : sequence of str
         The outputs.
     inputs : mapping
-        What is the same for all rows, as a caller writes it.
+        Inputs common to all rows, as a caller writes them.
     call : str
         The caller, for messages.
     """
 
-    def __init__(self, columns: Collection[str], wanted: Sequence[str], inputs: Mapping[str, Any], call: str) -> None:
+    def __init__(self, columns: Collection[str], outputs: Sequence[str], inputs: Mapping[str, Any], call: str) -> None:
         common = read_grid(inputs)
         for name, i in common.inputs.items():
             if i.dims:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
-        self._wanted = wanted
+        self._outputs = outputs
         self._warned_of_price = False
         self._mispriced: list[str] = []  # prices of other chips, by the presets of rows
         self._warned_of_chip = False
         self._members, self._quiet, self._exempt = common.members, common.quiet, common.exempt
-        self._related = frozenset(wanted).union(*map(ancestors, wanted))
+        self._related = frozenset(outputs).union(*map(ancestors, outputs))
         given = [name for name in columns if name not in PRESETS]
         self._keywords = [name for name in PRESETS if name in columns]
-        self._rule, self._ruled = left_to_rule(current(), wanted, given, common.inputs, presets=bool(self._keywords))
+        self._rule, self._ruled = left_to_rule(current(), outputs, given, common.inputs, presets=bool(self._keywords))
         self._given, self._numbers = frozenset(given), frozenset([*given, *self._ruled])
         self.layouts: tuple[str, ...] = ()  # what a rule chose, in words
         self._chosen: Any = None  # the rows of which it chose the layout
@@ -116,22 +116,22 @@ class Scenarios:
         self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
         self.misfits: list[Misfit] = []  # of the rows computed so far
         known = CAPACITY in self._explicit | self._same.keys() or "hardware" in self._keywords
-        self._checks = checks_of_names(wanted, self._explicit) if known and not self._quiet else []
+        self._checks = checks_of_names(outputs, self._explicit) if known and not self._quiet else []
         if not self._keywords:
-            whole = Grid(self._same, presets=self._presets)
+            full_grid = Grid(self._same, presets=self._presets)
             if not self._ruled:
-                complete_layout(whole, wanted)
-                self._note_layouts([whole.layout])
-            self._check((), whole)
+                complete_layout(full_grid, outputs)
+                self._note_layouts([full_grid.layout])
+            self._check((), full_grid)
         elif not self._quiet:
-            self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
+            self.unused = unrelated_inputs(common, self._explicit, self._related, outputs)
 
     def compute(
         self, columns: Columns, rows: int, *, first: int = 0, threads: int | None = None, progress: ProgressWish = None
     ) -> tuple[list[Values], Positions]:
-        """The outputs of each row, and the rows that hold NaN because a value is missing or out of its range.
+        """Compute the outputs of each row, and list rows with a value missing or out of range.
 
-        What a row gives depends on that row alone. All but ranges is checked before any work is done. In messages the
+        A row's result depends only on that row. All except ranges is checked before any work is done. In messages the
         `first` row has this number.
         """
         if self._rule is not None and (self._ruled or not self._quiet):
@@ -139,7 +139,7 @@ class Scenarios:
         plans, plan_of = self._plans(columns, rows)
         at_once = plan_of is None and all(column.is_ready for column in plans[0].columns.values())
         step = max(rows, 1) if at_once else _BLOCK
-        room = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
+        buffers = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
         results: list[Values] = []
         wrong = []
         if not self._quiet and "model" not in self._keywords:
@@ -156,7 +156,7 @@ class Scenarios:
                         continue
                     size = picked.stop - start if isinstance(picked, slice) else len(picked)
                     part = {
-                        name: Input(lookup(name), column.part(picked, room.get(name)), (ROW,))
+                        name: Input(lookup(name), column.part(picked, buffers.get(name)), (ROW,))
                         for name, column in plan.columns.items()
                     }
                     grid = Grid(plan.grid.inputs | part, {ROW: size}, presets=plan.grid.presets)
@@ -164,27 +164,27 @@ class Scenarios:
                         numbers = np.arange(start, start + size) if isinstance(picked, slice) else picked
                         check_load(grid, rows=numbers + first)
                     given = [name for name in part if name in self._numbers]
-                    told = told_of_part(bar.callback, start, size, rows)
-                    found, fits, outside = self._run(grid, given, threads, told)
-                    self._note_misfits(columns, picked, fits, found[0][0])
+                    callback = told_of_part(bar.callback, start, size, rows)
+                    results_of_part, fits, outside = self._run(grid, given, threads, callback)
+                    self._note_misfits(columns, picked, fits, results_of_part[0][0])
                     if at_once:
-                        results = [values if dims else np.full(rows, values) for values, dims in found]
+                        results = [values if dims else np.full(rows, values) for values, dims in results_of_part]
                     else:
-                        results = results or [np.empty(rows) for _ in self._wanted]
-                        for result, (values, _) in zip(results, found, strict=True):
+                        results = results or [np.empty(rows) for _ in self._outputs]
+                        for result, (values, _) in zip(results, results_of_part, strict=True):
                             result[picked] = values
                     of_rule = None if self._chosen is None else self._chosen[picked]
                     bad = bad_rows(grid, size, given, outside, self._ruled, of_rule)
                     wrong.append(bad + start if isinstance(picked, slice) else picked[bad])
-        results = results or [np.empty(rows) for _ in self._wanted]
+        results = results or [np.empty(rows) for _ in self._outputs]
         nowhere = np.concatenate(wrong) if wrong else np.empty(0, dtype=np.intp)
         for result in results:
             result[nowhere] = np.nan
         return results, nowhere
 
     def _with_layouts(self, columns: Columns, rows: int) -> Columns:
-        """Columns with the parts of the layouts that a rule adds, chosen once for each model, hardware and layout."""
-        codes, own = np.zeros(rows, dtype=np.intp), []
+        """Add the columns of a rule's layouts, one choice for each model, hardware and layout."""
+        codes, names = np.zeros(rows, dtype=np.intp), []
         for name, column in columns.items():
             if isinstance(column, Names):
                 values: Any = column.codes
@@ -192,26 +192,29 @@ class Scenarios:
                 values = column.part(slice(None), np.empty(rows))
             else:
                 continue
-            own.append(name)
+            names.append(name)
             _, each = np.unique(values, return_inverse=True)
             _, codes = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)
         _, first = np.unique(codes, return_index=True)
-        points = [self._point({name: columns[name] for name in own}, row).numbers() for row in first.tolist()]
+        points = [self._point({name: columns[name] for name in names}, row).numbers() for row in first.tolist()]
         if self._rule is None:
             return columns
-        found, texts, chosen = layouts_of_rows(self._rule, points, self._ruled, checked=self._quiet)
+        columns_added, texts, chosen = layouts_of_rows(self._rule, points, self._ruled, checked=self._quiet)
         self._chosen = chosen[codes]
         self._note_layouts(texts)
-        return {**columns, **{name: Column(codes, np.append(x, 1)) for name, x in zip(self._ruled, found, strict=True)}}
+        return {
+            **columns,
+            **{name: Column(codes, np.append(x, 1)) for name, x in zip(self._ruled, columns_added, strict=True)},
+        }
 
     def _note_layouts(self, texts: Sequence[str]) -> None:
         """Note layouts by a rule, each once."""
         self.layouts = tuple(dict.fromkeys([*self.layouts, *filter(None, texts)]))
         if self._rule is TRAINING and self.layouts:
-            refuse_both(current(), self._wanted, self._given | self._same.keys())
+            refuse_both(current(), self._outputs, self._given | self._same.keys())
 
     def _varying(self, supplied: Collection[str], numbers: Mapping[str, float]) -> frozenset[str]:
-        """The columns of rows with some presets: those of a rule only where it applies."""
+        """Return the columns of rows with some presets, with the rule's only if it applies."""
         if self._rule is None or LAYOUT in self._given:
             return self._numbers
         applies = self._rule.applies({**dict.fromkeys([*self._given, *supplied], 1.0), **numbers})
@@ -230,18 +233,18 @@ class Scenarios:
     def _run(
         self, grid: Grid, given: Sequence[str], threads: int | None, progress: ProgressWish
     ) -> tuple[list[_Result], list[Values], int]:
-        """The outputs of some rows, whether they fit into memory, and how many values are out of range."""
+        """Run some rows: outputs, memory checks, and counts of values out of range."""
         options: dict[str, Any] = {"threads": threads, "progress": progress, "columns": given}
         if self._checks:
-            with contextlib.suppress(MissingInput):  # of a check: those of the outputs have been looked for
-                results, outside = run(grid, [*self._wanted, *self._checks], **options)
-                return results[: len(self._wanted)], [fits for fits, _ in results[len(self._wanted) :]], outside
-        found, outside = run(grid, self._wanted, **options)
-        return found, [], outside
+            with contextlib.suppress(MissingInput):  # of a check, as outputs were checked before
+                results, outside = run(grid, [*self._outputs, *self._checks], **options)
+                return results[: len(self._outputs)], [fits for fits, _ in results[len(self._outputs) :]], outside
+        computed, outside = run(grid, self._outputs, **options)
+        return computed, [], outside
 
     def _note_misfits(self, columns: Columns, picked: Any, fits: Sequence[Values], values: Values) -> None:
         """Note which rows do not fit into memory, those left out in which a value is missing."""
-        for check, fit in zip(self._checks, fits, strict=False):  # none where they cannot be told
+        for check, fit in zip(self._checks, fits, strict=False):  # none if they are unknown
             if fit.all():
                 continue
             numbers = np.arange(picked.start, picked.stop) if isinstance(picked, slice) else picked
@@ -253,15 +256,15 @@ class Scenarios:
     def _taken(self, scalars: Mapping[str, float], arrays: Collection[str]) -> set[str]:
         """The inputs that outputs take, and checks of the memory where they can be computed."""
         with contextlib.suppress(MissingInput):
-            return set(used([*self._wanted, *self._checks], scalars, arrays))
-        taken = set(used(self._wanted, scalars, arrays))
+            return set(used([*self._outputs, *self._checks], scalars, arrays))
+        names = set(used(self._outputs, scalars, arrays))
         for check in self._checks:
             with contextlib.suppress(MissingInput):
-                taken |= set(used([check], scalars, arrays))
-        return taken
+                names |= set(used([check], scalars, arrays))
+        return names
 
     def _plans(self, columns: Columns, rows: int) -> tuple[list[_Plan], Positions | None]:
-        """The plans of a table, and which of them computes each row; a row that misses a preset has none."""
+        """Return a table's plans and each row's plan, without a plan for a missing preset."""
         numbers = {name: column for name, column in columns.items() if isinstance(column, Column)}
         if not self._keywords:
             return [_Plan(Grid(self._same, presets=self._presets), numbers)], None
@@ -273,18 +276,20 @@ class Scenarios:
             warn(f"{self._mispriced[0]}{more}", RoofslateWarning)
             self._warned_of_chip = True
         if not self._quiet and combinations:
-            check_preset_columns(self._keywords, self._origins | self._exempt, self._wanted)
+            check_preset_columns(self._keywords, self._origins | self._exempt, self._outputs)
         known = current().entries
         alike: dict[Any, list[int]] = {}
-        for k, found in enumerate(reduced):
-            chosen = frozenset((name, found.numbers[name]) for name in found.needed if known[name].choices)
-            alike.setdefault((found.needed, chosen, found.columns), []).append(k)
+        for k, reduction in enumerate(reduced):
+            chosen = frozenset((name, reduction.numbers[name]) for name in reduction.needed if known[name].choices)
+            alike.setdefault((reduction.needed, chosen, reduction.columns), []).append(k)
         plans, groups = [], []
         for members, constants, varying, needed in self._groups(list(alike.values()), reduced):
             first = dict(zip(names, combinations[members[0]], strict=True))
             presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
-            own = reduced[members[0]].columns
-            plan = _Plan(Grid(dict(self._same), presets=presets), {n: x for n, x in numbers.items() if n in own})
+            needed_columns = reduced[members[0]].columns
+            plan = _Plan(
+                Grid(dict(self._same), presets=presets), {n: x for n, x in numbers.items() if n in needed_columns}
+            )
             for name in needed:
                 if name in constants:
                     plan.grid.inputs[name] = Input(known[name], constants[name])
@@ -302,7 +307,7 @@ class Scenarios:
         return plans, plan_of[codes]
 
     def _groups(self, alike: list[list[int]], reduced: Sequence[_Reduced]) -> Iterator[_Group]:
-        """Combinations that one plan can compute: what differs among them may decide which branches are taken."""
+        """Group combinations for one plan. Differences among them may decide branches."""
         while alike:
             members = alike.pop(0)
             shared = set[str].intersection(*(set(reduced[m].numbers) for m in members))
@@ -313,15 +318,15 @@ class Scenarios:
             if varying:
                 given = {name: i.number for name, i in self._same.items()} | constants
                 try:
-                    taken = self._taken(given, reduced[members[0]].columns | varying.keys())
+                    used = self._taken(given, reduced[members[0]].columns | varying.keys())
                 except MissingInput:  # of a branch that none of them takes
                     alike[:0] = [[m] for m in members]
                     continue
-                needed = needed.union(taken)
+                needed = needed.union(used)
             yield members, constants, varying, sorted(needed)
 
     def _reduce(self, presets: tuple[Preset, ...]) -> _Reduced:
-        """The numbers by which presets matter: every quantity in which nothing of a row takes part, checked."""
+        """Reduce presets to numbers: every relevant quantity independent of the rows, checked."""
         known = self._reduced.get(presets)
         if known is not None:
             return known
@@ -331,7 +336,7 @@ class Scenarios:
         if not self._quiet and (trouble := priced_chip_trouble(grid)):
             self._mispriced.append(trouble)
         if not self._ruled:
-            complete_layout(grid, self._wanted)
+            complete_layout(grid, self._outputs)
             self._note_layouts([grid.layout])
         constants = grid.numbers()
         supplied = frozenset(constants)
@@ -342,7 +347,7 @@ class Scenarios:
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
         columns = self._varying(supplied, constants)
         bounding = self._bounding(supplied)
-        outputs = (*self._wanted, *self._checks, *bounding)
+        outputs = (*self._outputs, *self._checks, *bounding)
         roots = constant_roots(grid.registry, outputs, columns, self._same.keys(), supplied)
         # A default may turn with a quantity that the rows give, whatever its values.
         stand_ins = dict.fromkeys(implying(grid.registry) & columns, 1.0)
@@ -354,38 +359,38 @@ class Scenarios:
         return self._reduced[presets]
 
     def _check(self, presets: tuple[Preset, ...], grid: Grid) -> None:
-        """Refuse what cannot be computed, and inputs that have no effect; keep the basis of each output."""
+        """Refuse missing inputs and inputs without effect, and record the basis of each output."""
         columns = self._varying(grid.inputs.keys(), grid.numbers())
         varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in columns}  # of which none is ideal
-        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
-        whole.members, whole.exempt = self._members, self._numbers | self._exempt | {ROW}
-        whole.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
-        taken = check_effect(whole, self._wanted)
+        full_grid = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
+        full_grid.members, full_grid.exempt = self._members, self._numbers | self._exempt | {ROW}
+        full_grid.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
+        used = check_effect(full_grid, self._outputs)
         if not self._keywords:
-            self.unused = whole.unused
+            self.unused = full_grid.unused
         elif not self._origins.issuperset(self._keywords):
-            self._origins |= {whole.inputs[name].origin for name in taken}
-        relevant = {*self._ruled, *(self._related if self._keywords else taken)}
+            self._origins |= {full_grid.inputs[name].origin for name in used}
+        relevant = {*self._ruled, *(self._related if self._keywords else used)}
         if self._ruled and self._rule is not None:
             relevant.update(self._rule.reads)
         unused = [name for name in varying if name not in relevant]
         if unused and not self._quiet:
-            refuse_column(whole, self._wanted, unused[0])
-        if is_floor(self._wanted, grid, self._numbers):
-            self._bases[presets] = [FLOOR_BASIS] * len(self._wanted)
+            refuse_column(full_grid, self._outputs, unused[0])
+        if is_floor(self._outputs, grid, self._numbers):
+            self._bases[presets] = [FLOOR_BASIS] * len(self._outputs)
         else:
-            self._bases[presets] = [basis([name], whole) for name in self._wanted]
+            self._bases[presets] = [basis([name], full_grid) for name in self._outputs]
 
     @property
     def basis(self) -> dict[str, Mapping[str, str]]:
-        """Attributes that say of each output, in all rows computed so far, whether it is a bound or an estimate."""
+        """Return attributes with the basis of each output over all computed rows."""
         if len(self._bases) == 1:
-            return dict(zip(self._wanted, next(iter(self._bases.values())), strict=True))
-        each = dict(zip(self._wanted, zip(*self._bases.values(), strict=True), strict=False))
+            return dict(zip(self._outputs, next(iter(self._bases.values())), strict=True))
+        each = dict(zip(self._outputs, zip(*self._bases.values(), strict=True), strict=False))
         return {name: joined(parts) for name, parts in each.items()}
 
     def _bounding(self, supplied: frozenset[str]) -> set[str]:
-        """What presets supply that bounds an input of the caller, or is bounded by one."""
+        """Return the quantities of presets that bound an input of the caller, or the reverse."""
         pairs = (pair for pair in bounded_pairs() if not self._explicit.isdisjoint(pair))
         return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
 
@@ -399,15 +404,15 @@ def _few_combinations(columns: Sequence[Names]) -> tuple[Positions, list[tuple[P
 
 
 def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
-    """The combinations of presets that occur, and the position of each row's, -1 where a preset is missing."""
+    """Return the combinations of presets, and each row's position, -1 if a preset is missing."""
     if 0 < rows <= FEW:
         return _few_combinations(columns)
     sizes = [max(len(column.presets), 1) for column in columns]
     size = int(np.prod(sizes, dtype=object))
     codes: Positions = np.zeros(rows, dtype=np.min_scalar_type(-1 - size))
     missing = None
-    for column, own in zip(columns, sizes, strict=True):
-        codes *= own
+    for column, length in zip(columns, sizes, strict=True):
+        codes *= length
         codes += column.codes.astype(codes.dtype, copy=False)
         if rows and column.codes.min() < 0:
             missing = column.codes < 0 if missing is None else missing | (column.codes < 0)
@@ -431,7 +436,7 @@ def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[
 
 
 def _split(plans: Sequence[_Plan], plan_of: Positions | None, block: slice) -> Iterator[tuple[_Plan | None, Any]]:
-    """The rows of a block by the plan that computes them; None for those that have none."""
+    """Group the rows of a block by plan, None for rows without one."""
     if plan_of is None:
         yield plans[0], block
         return
@@ -444,16 +449,18 @@ def _split(plans: Sequence[_Plan], plan_of: Positions | None, block: slice) -> I
 
 
 def preset_names(columns: Columns, inputs: Mapping[str, Any], rows: int) -> dict[str, list[str | None]]:
-    """Each row's presets by keyword, under the names that they were measured by; None where a row has none."""
-    found: dict[str, list[str | None]] = {}
+    """Return each row's presets by keyword with their measured names, None without a preset."""
+    names_by_keyword: dict[str, list[str | None]] = {}
     for keyword in PRESETS:
         column = columns.get(keyword)
         if isinstance(column, Names):
             names = [*(measured_as(preset) if preset == preset else None for preset in column.presets), None]
-            found[keyword] = [names[code] for code in column.codes.tolist()]
+            names_by_keyword[keyword] = [names[code] for code in column.codes.tolist()]
         else:
-            found[keyword] = [measured_as(find_preset(keyword, inputs[keyword])) if keyword in inputs else None] * rows
-    return found
+            names_by_keyword[keyword] = [
+                measured_as(find_preset(keyword, inputs[keyword])) if keyword in inputs else None
+            ] * rows
+    return names_by_keyword
 
 
 def choice_codes(values: Values) -> npt.NDArray[np.int8]:

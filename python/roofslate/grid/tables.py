@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from roofslate._base.messages import shown
+from roofslate._base.messages import pip_install, shown
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.arrow_columns import read_array
 from roofslate.grid.columns import Column, Names, check_column, column_of, priced_by_day, read_columns
@@ -84,7 +84,7 @@ class Table(abc.ABC):
 
     @abc.abstractmethod
     def beside(self, outcome: Results, attrs: Attributes, renamed: Mapping[str, str] | None = None) -> Any:
-        """The table as it is, but for columns with another name, and results beside it."""
+        """Return the table with renamed columns, and results added."""
 
 
 def read_table(table: Any, argument: str = "table") -> Table:
@@ -155,7 +155,7 @@ _headers: dict[str, pd.Index] = {}
 
 
 def _header(name: str) -> pd.Index:
-    """Header of a table of one column, which takes pandas longer than the engine a small table."""
+    """Format a one-column header, as pandas takes longer than the engine for a small table."""
     import pandas as pd
 
     if name not in _headers:
@@ -392,6 +392,6 @@ def _libraries() -> tuple[Any, Any]:
         import narwhals.stable.v2 as nw
         import pyarrow as pa
     except ModuleNotFoundError as error:
-        message = f"this table needs {error.name}, which is not installed: pip install 'roofslate[io]'"
+        message = f"this table needs {error.name}, which is not installed: {pip_install('io')}"
         raise ModuleNotFoundError(message, name=error.name) from None
     return nw, pa

@@ -1,4 +1,4 @@
-"""Reasons why outputs do not take an input: unrelated, blocked by another input, or blocked by a preset or default."""
+"""Reasons for inputs without effect: unrelated, or blocked by an input, preset or default."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LISTED = 3  # outputs that a message names
 
 
 class Given(NamedTuple):
-    """An input as far as it decides which branches formulas take: by its value if that is a choice or an ideal."""
+    """An input by its influence on branches: its value, if that is a choice or an ideal."""
 
     name: str
     origin: str | None  # the preset that supplies it
@@ -46,9 +46,9 @@ class Reason(NamedTuple):
 def listed(names: Iterable[str]) -> str:
     """``a, b or c`` of a few names, and how many more there are."""
     each = list(names)
-    shown, others = each[:_LISTED], len(each) - _LISTED
-    if others > 0:
-        return f"{', '.join(shown)} or {others} others"
+    shown, more = each[:_LISTED], len(each) - _LISTED
+    if more > 0:
+        return f"{', '.join(shown)} or {more} others"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
@@ -59,7 +59,7 @@ _MOST_FOUND = 512
 def reasons(
     registry: Registry, outputs: tuple[str, ...], unused: tuple[str, ...], given: tuple[Given, ...]
 ) -> tuple[Reason, ...]:
-    """One reason for each unused input. It depends on names, choices and ideal values alone, hence the cache."""
+    """Explain each unused input. Cached, as it depends only on names, choices and ideal values."""
     cache = _found.setdefault(registry, {})
     key = outputs, unused, given
     if key not in cache:
@@ -99,8 +99,8 @@ class _Call:
             return Reason(name, "value", "")
         rate = next((other for other in ("arrival_rate", "session_rate") if other in self._given), None)
         if name == "concurrency" and rate is not None:
-            told = f"{name!r} is of a closed loop, and {rate} is given: give one of the two"
-            return Reason(name, "implicit", told)
+            message = f"{name!r} is of a closed loop, and {rate} is given: give one of the two"
+            return Reason(name, "implicit", message)
         head = f"{name!r} has no effect on {listed(self._outputs)}: "
         candidates = list(self._candidates(name))
         for candidate in candidates:
@@ -121,7 +121,7 @@ class _Call:
         return Reason(name, "unrelated", f"{name!r} does not enter {listed(self._outputs)} here")
 
     def _decides(self, name: str, candidate: str) -> bool:
-        """Whether an output takes an input at another word of a choice, or at another number."""
+        """Return True if an output takes an input for another word of a choice or another number."""
         if not self._takes(name, [candidate]):
             return False
         return not self._known[candidate].choices or bool(self._alternatives(name, candidate, [candidate]))
@@ -136,17 +136,17 @@ class _Call:
         return Reason(name, kind, f"{head}{stated}; give {ways}")
 
     def _acts_elsewhere(self, name: str, deciding: Iterable[str]) -> bool:
-        """Whether the input that some outputs do without acts on what follows from them, or its technique is off.
+        """Return True if an unused input acts on downstream quantities or its technique is off.
 
-        A context is part of a scenario whose pass takes it, if its arithmetic does not. A technique that nobody asked
-        for leaves inputs out that serve other quantities too; a constant of the floor is no technique.
+        A context is part of a scenario whose pass takes it, even if its compute time does not. A technique that is off
+        disables inputs that serve other quantities too. A constant of the lower bound is no technique.
         """
-        others = frozenset[str]().union(*map(self._registry.descendants, self._outputs))
+        related = frozenset[str]().union(*map(self._registry.descendants, self._outputs))
         if chains := frozenset[str]().union(*(chains_of(self._registry, output) for output in self._outputs)):
-            others = frozenset(other for other in others if frozenset() < chains_of(self._registry, other) <= chains)
+            related = frozenset(other for other in related if frozenset() < chains_of(self._registry, other) <= chains)
         if all(c not in self._given and c not in _constants() for c in deciding):
-            others |= frozenset(self._registry.users.get(name, ()))
-        return _Call(self._registry, tuple(sorted(others)), self._given)._takes(name, ())
+            related |= frozenset(self._registry.users.get(name, ()))
+        return _Call(self._registry, tuple(sorted(related)), self._given)._takes(name, ())
 
     def _calibrations(self, name: str, deciding: Sequence[str]) -> Iterator[str]:
         """Calibrations on the chain of the outputs that let an input act."""
@@ -170,10 +170,10 @@ class _Call:
         return float(self._known[name].choices.index(value)) if isinstance(value, str) else value
 
     def _alternatives(self, name: str, candidate: str, deciding: Sequence[str]) -> str:
-        """The words of a choice that let an input act, beside any values of the others; nothing for a number."""
+        """List words of a choice that let an input act, for any other values. None for a number."""
         words = self._known[candidate].choices
-        others = [other for other in deciding if other != candidate]
-        acting = [word for k, word in enumerate(words) if self._takes(name, others, {candidate: float(k)})]
+        remaining = [other for other in deciding if other != candidate]
+        acting = [word for k, word in enumerate(words) if self._takes(name, remaining, {candidate: float(k)})]
         return listed(map(repr, acting)) if acting else ""
 
     def _value(self, name: str) -> float:
@@ -182,20 +182,20 @@ class _Call:
         return value if value is not None else 0.0
 
     def _candidates(self, name: str) -> Iterator[str]:
-        """Inputs whose value decides between formulas: those of the caller first, then choices, then constants."""
-        found = []
+        """Yield inputs that decide between formulas: the caller's, then choices, then constants."""
+        ranked = []
         for other in self._ancestors - {name}:
             q, given = self._known[other], self._given.get(other)
             if given is not None:
                 if given.value is not None:
-                    found.append((given.origin is not None, not q.choices, other))
+                    ranked.append((given.origin is not None, not q.choices, other))
             elif not self._given.keys().isdisjoint(q.implied_by):
                 continue  # what the caller gave decides
             elif not q.computed and not q.fallback and q.default is not None and (q.choices or q.ideal is not None):
-                found.append((True, not q.choices, other))
+                ranked.append((True, not q.choices, other))
             elif not q.computed and not q.fallback and q.default == 0:
-                found.append((True, True, other))
-        yield from (other for *_, other in sorted(found))
+                ranked.append((True, True, other))
+        yield from (other for *_, other in sorted(ranked))
 
     def _cuts(self, name: str) -> Iterator[str]:
         """Given quantities that would follow from an input."""
@@ -213,7 +213,7 @@ class _Call:
             waiting += new
 
     def _takes(self, name: str, varied: Sequence[str], values: Mapping[str, float] | None = None) -> bool:
-        """Whether an output takes an input once others vary or have other values; what is missing is supplied."""
+        """Return True if an output takes an input after variation of others, with gaps filled."""
         inputs: dict[str, object] = {}
         for need in self._ancestors:
             q = self._known[need]

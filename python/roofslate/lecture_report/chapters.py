@@ -22,6 +22,7 @@ from roofslate.evaluation.value import value
 from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report import charts
 from roofslate.lecture_report.claims import conclusions
+from roofslate.lecture_report.identities import repeats_symbol
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
 from roofslate.presets.catalog import api_prices, models, storage
@@ -63,6 +64,7 @@ class Figure:
 class Formula:
     name: str
     brief: str
+    sides: str
     picture: Picture
     numbers: str
     result: str
@@ -351,8 +353,9 @@ def _stepped(step: Step, steps: Mapping[str, Step]) -> Formula:
     q = step.quantity
     if not q.computed:
         step = steps[str(q.fallback)]
-    picture = formula(f"{q.symbol} = {step.latex}", f"{q.name} = {step.formula}")
+    sides = step.latex if repeats_symbol(q.symbol, step.latex) else f"{q.symbol} = {step.latex}"
+    picture = formula(sides, f"{q.name} = {step.formula}")
     numbers = step.substituted.replace(" * ", " × ").replace("inf", "∞")
     remark = "; ".join([*map(str, step.bindings), *step.choices])
     result = q.choices[int(step.value)] if q.choices else scaled(step.value, q.unit, 4)
-    return Formula(q.name, q.brief, picture, "" if numbers == result else numbers, result, remark)
+    return Formula(q.name, q.brief, sides, picture, "" if numbers == result else numbers, result, remark)

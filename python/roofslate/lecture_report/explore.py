@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roofslate._base.messages import unknown
+from roofslate._base.messages import pip_install, unknown
 from roofslate.grid.read import with_scenario
 from roofslate.lecture_report import charts
 from roofslate.plotting.chart import Chart
@@ -64,7 +64,7 @@ def explore(what: Chart | str | Sequence[str], scenario: Mapping[str, Any] | Non
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         extra = "charts" if error.name == "matplotlib" else "jupyter"
-        message = f"rs.explore needs {error.name}, which is not installed: pip install 'roofslate[{extra}]'"
+        message = f"rs.explore needs {error.name}, which is not installed: {pip_install(extra)}"
         raise ModuleNotFoundError(message, name=error.name) from None
     return Explorer(picture, inputs or picture.inputs)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["lecture"]
 
 _PAGE = "index.html"
+_LIVE = f"live/{_PAGE}"  # linked where `roofslate page lecture --out FOLDER/live` has written it
 
 
 def lecture(
@@ -94,6 +95,7 @@ def lecture(
             chapters=chapters,
             registers=registers,
             alone=chapter is not None,
+            live=_LIVE if (folder / _LIVE).is_file() else "",
             symbols=[_symbol(name) for name in symbols],
             facts=_facts(presets),
         )

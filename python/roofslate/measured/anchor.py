@@ -31,17 +31,17 @@ Fitted = TypeVar("Fitted", bound="FittedConstants")
 
 
 def anchored(known: Fitted, rows: pd.DataFrame, ignore: Sequence[str], inputs: Mapping[str, Any]) -> Fitted:
-    """Shift the estimates of a calibration by measured rows of one stack; see `Calibration.anchored`."""
+    """Shift a calibration by measured rows of one stack, see `Calibration.anchored`."""
     import pandas as pd
 
     if not isinstance(rows, pd.DataFrame):
         raise InputTypeError(f"rows: expected a pandas.DataFrame, got {type(rows).__name__}")
     fits = {name: fit for name, fit in known.fits.items() if fit.measured in rows.columns}
     if not fits:
-        wanted = ", ".join(repr(fit.measured) for fit in known.fits.values())
-        raise MissingInput(f"rows: an anchor needs a measured column, {wanted}")
+        measured_columns = ", ".join(repr(fit.measured) for fit in known.fits.values())
+        raise MissingInput(f"rows: an anchor needs a measured column, {measured_columns}")
     kinds = [column for column in rows.columns if column in kinds_of(known)]
-    found = dict(known.fits)
+    fits_of_outputs = dict(known.fits)
     factors = []
     for name, fit in fits.items():
         if fit.anchor is None:
@@ -49,30 +49,32 @@ def anchored(known: Fitted, rows: pd.DataFrame, ignore: Sequence[str], inputs: M
         table, given = rows, dict(inputs)
         if fit.measured in TARGETS:
             table, given = inputs_of_runs(rows, fit.measured, kinds, set(ignore), known.settings, inputs)
-        own = known.of_rows({column: labels_of(table, column) for column in kinds})
-        apart = {*ignore, *(f.measured for f in fits.values()), *(k for k in kinds if not is_input(k))}
+        measured_names = known.of_rows({column: labels_of(table, column) for column in kinds})
+        non_inputs = {*ignore, *(f.measured for f in fits.values()), *(k for k in kinds if not is_input(k))}
         same = {**known, **given, fit.anchor: 1.0}
-        same = {column: x for column, x in same.items() if column not in own and column not in table}
-        predicted = Predictor(table.assign(**own), name, [], apart, same)(np.empty(0))
-        told = measured_values(table, fit.measured)
-        usable = usable_rows(predicted, told)
+        same = {column: x for column, x in same.items() if column not in measured_names and column not in table}
+        predicted = Predictor(table.assign(**measured_names), name, [], non_inputs, same)(np.empty(0))
+        measured = measured_values(table, fit.measured)
+        usable = usable_rows(predicted, measured)
         if not len(usable):
             raise ValueRangeError(f"rows: none has a positive {fit.measured}")
-        mean = float(np.mean(np.log(told[usable] / predicted[usable])))
+        mean = float(np.mean(np.log(measured[usable] / predicted[usable])))
         among, inside = fit.between**2, fit.within**2 / len(usable)
         share = among / (among + inside) if among else 0.0
-        left = math.sqrt(among * (1 - share) + fit.within**2)
-        scale = left / math.hypot(fit.between, fit.within)
+        remaining = math.sqrt(among * (1 - share) + fit.within**2)
+        scale = remaining / math.hypot(fit.between, fit.within)
         factors.append(Constant(fit.anchor, math.exp(share * mean), 0.1, 10.0, math.sqrt(among * (1 - share)), name))
         spread = tuple(scale * x for x in fit.spread["measured"])
-        found[name] = dataclasses.replace(fit, spread={"measured": spread}, kinds={}, within=left, between=0.0)
-    kept = tuple(constant for constant in known.constants if constant.name not in {f.name for f in factors})
+        fits_of_outputs[name] = dataclasses.replace(
+            fit, spread={"measured": spread}, kinds={}, within=remaining, between=0.0
+        )
+    constants = tuple(constant for constant in known.constants if constant.name not in {f.name for f in factors})
     data = f"{known.data}; anchored by {len(rows)} rows"
-    return type(known)((*kept, *factors), found, known.settings, data, known.date)
+    return type(known)((*constants, *factors), fits_of_outputs, known.settings, data, known.date)
 
 
 def kinds_of(known: FittedConstants) -> set[str]:
-    """Columns that tell rows apart."""
+    """Columns that identify rows."""
     return {column for fit in known.fits.values() for column in fit.kinds} | {c.by for c in known.constants if c.by}
 
 
@@ -84,26 +86,26 @@ def inputs_of_runs(
     settings: Mapping[str, Any],
     inputs: Mapping[str, Any],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """A table of measured runs as inputs of the registry, with the columns that tell its rows apart."""
+    """Read measured runs to inputs of the registry, with the columns that identify rows."""
     runs = read(table, ignore=ignore, fixed={**settings, **inputs})
-    beside = {column: table[column] for column in (*columns, measured) if column in table and column not in runs.inputs}
-    left = {name: x for name, x in inputs.items() if name not in PRESETS}
+    added = {column: table[column] for column in (*columns, measured) if column in table and column not in runs.inputs}
+    remaining = {name: x for name, x in inputs.items() if name not in PRESETS}
     if drafts := int(runs.drafts.sum()):
         warnings.warn(
             f"{drafts:,} of {len(table):,} rows are left out: they ran with drafts; draft_length= says how long",
             RoofslateWarning,
             stacklevel=3,
         )
-    return runs.inputs.assign(**beside)[~runs.drafts], left
+    return runs.inputs.assign(**added)[~runs.drafts], remaining
 
 
 def is_input(name: str) -> bool:
-    """Whether a column could be an input."""
+    """Return True if a column could be an input."""
     return name in PRESETS or name in entries()
 
 
 def labels_of(table: pd.DataFrame, column: str) -> Any:
-    """What each row has in a column, presets and frameworks by their own names; nothing where it has none."""
+    """Return each row's label in a column, or None. Presets and frameworks have full names."""
     import pandas as pd
 
     _check_column(table, column, "hold_out")
@@ -130,18 +132,18 @@ def measured_values(table: pd.DataFrame, column: str) -> Values:
     dtype = table[column].dtype
     if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         raise InputTypeError(f"{column}: expected measured numbers in base units, got a column of {dtype}")
-    found: Values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
-    return found
+    values: Values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
 
 
-def usable_rows(predicted: Values, told: Values) -> Any:
-    """Rows with a positive number on both sides; one warning counts the others."""
+def usable_rows(predicted: Values, measured: Values) -> Any:
+    """Select rows with positive numbers on both sides. One warning counts the others."""
     with np.errstate(invalid="ignore"):
-        usable = np.isfinite(predicted) & (predicted > 0) & np.isfinite(told) & (told > 0)
-    left = int((~usable).sum())
-    if left:
+        usable = np.isfinite(predicted) & (predicted > 0) & np.isfinite(measured) & (measured > 0)
+    unusable = int((~usable).sum())
+    if unusable:
         warnings.warn(
-            f"{left} of {len(told)} rows are left out: the measured or the predicted value is no positive number",
+            f"{unusable} of {len(measured)} rows are left out: the measured or predicted value is no positive number",
             RoofslateWarning,
             stacklevel=3,
         )

@@ -163,7 +163,7 @@ def read_benchmarks(path: str | os.PathLike[str], /, **columns: Any) -> pd.DataF
 
 
 class _Notes:
-    """What the reader says about files besides their rows."""
+    """Return the reader's remarks about files besides their rows."""
 
     def __init__(self) -> None:
         self.versions: dict[str, dict[str, None]] = {}

@@ -1,4 +1,4 @@
-"""Fits of constants to measured runs: robust, cross-validated, the same whenever they are made."""
+"""Fits of constants to measured runs: robust, cross-validated, reproducible."""
 
 from __future__ import annotations
 
@@ -66,28 +66,28 @@ def calibrate(
         columns of `validate`, if `measured` is one of them.
     terms : mapping of str to tuple, or sequence of str
         Inputs to fit, with their plausible range: ``{"bandwidth_efficiency": (0.3, 1)}``, texts with units too. Names
-        alone take the range of the quantity, which must be finite and positive.
+        without a range take the quantity's, which must be finite and positive.
     measured : str
         Column of measured values, in the output's base unit.
     output : str, optional
-        Quantity that is compared; by default what `validate` predicts the measured column with.
+        Compared quantity, by default the one that `validate` predicts the measured column with.
     hold_out : str, or sequence of str or of sequences of str
         Columns by whose values the fit is cross-validated: all rows of a value are predicted by constants that were
-        fitted without them. Several columns in one item stand for their combinations. Bands come of these predictions.
+        fitted without them. Several columns in one item mean their combinations. Bands derive from these predictions.
     start : mapping, optional
         Where the search starts; by default the geometric middle of each range.
     by : mapping of str to str, optional
         Constants that differ by the values of a column: ``{"request_overhead": "framework"}``. A value that is unknown,
         or left out, takes the geometric mean of the others.
     residual : {"logarithm", "relative"}
-        What the loss is of: ln(predicted / measured), or predicted / measured - 1.
+        Residual of the loss: ln(predicted / measured), or predicted / measured - 1.
     soft : float
         Residuals larger than this grow in proportion.
     anchor : str, optional
         Input that the output is proportional to, for `Calibration.anchored`.
     stack : sequence of str
-        Columns in which the rows of one stack are alike, by default those of `hold_out`: how far stacks differ, and
-        rows within one, is what an anchor is shrunk by.
+        Columns in which the rows of one stack are alike, by default the ones of `hold_out`. The variation among stacks,
+        relative to the variation within one, determines how much an anchor is shrunk.
     settings : mapping, optional
         Inputs that are the same for all rows and belong to the calibration: it passes them on with the constants.
     ignore : iterable of str
@@ -128,8 +128,8 @@ def calibrate(
     if measured in TARGETS:
         table, inputs = inputs_of_runs(table, measured, told_apart, ignored, settings or {}, inputs)
     labels = {column: labels_of(table, column) for column in told_apart}
-    told = measured_values(table, measured)
-    others = {measured, *ignored, *(k for k in labels if not is_input(k))}
+    measured_column = measured_values(table, measured)
+    non_inputs = {measured, *ignored, *(k for k in labels if not is_input(k))}
     if anchor is not None:
         input_quantity(anchor)
     if residual not in _RESIDUALS:
@@ -142,16 +142,16 @@ def calibrate(
             raise InputTypeError(f"settings: {given!r} is also given as an input: leave one out")
     slots = _slots(ranges, apart_by, labels, len(table))
     wide = np.concatenate([np.full(len(slot.values) or 1, k) for k, slot in enumerate(slots)])
-    model = Predictor(table, name, slots, others, {**fixed, **inputs})
+    model = Predictor(table, name, slots, non_inputs, {**fixed, **inputs})
 
-    rows = usable_rows(model(begin[wide]), told)
+    rows = usable_rows(model(begin[wide]), measured_column)
     if len(rows) < len(wide):
         raise AxisError(f"{len(wide)} constants can't be fitted to {len(rows)} rows")
     labels = {column: names[rows] for column, names in labels.items()}
     groups = combinations([labels[column] for column in kinds], len(rows))
     ends = np.log(list(ranges.values()))[wide]
     relative = residual == "relative"
-    problem = Problem(model, slots, np.log(told[rows]), rows, groups, begin[wide], ends, soft, relative)
+    problem = Problem(model, slots, np.log(measured_column[rows]), rows, groups, begin[wide], ends, soft, relative)
     problem.check_effects()
     every = np.arange(len(rows))
     fitted = problem.solve(every)
@@ -166,7 +166,7 @@ def calibrate(
             raise AxisError(f"hold_out: all rows have the same {key}, so none can be left out")
         misses[key] = problem.cross_validate(folds[key])
     deepest = misses[", ".join(kinds)] if kinds else misses["nothing"]
-    inside = {key: inside_band_of_others(misses[key], own, deepest) for key, own in folds.items()}
+    inside = {key: inside_band_of_others(misses[key], members, deepest) for key, members in folds.items()}
     stacks = combinations([labels[column] for column in stack], len(rows)) if stack else groups
     between, within = deviations(deepest, stacks)
     fit = Fit(
@@ -191,7 +191,7 @@ def _ranges(terms: Any, inputs: Mapping[str, Any]) -> dict[str, tuple[float, flo
     """The plausible range of each constant, in base units."""
     if isinstance(terms, str) or not isinstance(terms, (Mapping, Sequence)) or not terms:
         raise InputTypeError(f"terms: expected inputs with their ranges, got {shown(terms)}")
-    found = {}
+    limits = {}
     for name in terms:
         q = input_quantity(name)
         if q.choices or name in inputs:
@@ -205,8 +205,8 @@ def _ranges(terms: Any, inputs: Mapping[str, Any]) -> dict[str, tuple[float, flo
             raise ValueRangeError(
                 f"terms: the range of {name!r} must be finite and rise from above 0, got {shown(given)}"
             )
-        found[name] = (low, high)
-    return found
+        limits[name] = (low, high)
+    return limits
 
 
 def _start(given: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]) -> Values:
@@ -218,7 +218,7 @@ def _start(given: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]) 
     for name, (low, high) in ranges.items():
         x = number(given[name], lookup(name)) if name in given else math.sqrt(low * high)
         if not low <= x <= high:
-            raise ValueRangeError(f"start: {name!r} must lie within its range {low:g} to {high:g}, got {x:g}")
+            raise ValueRangeError(f"start: {name!r} must be in its range {low:g} to {high:g}, got {x:g}")
         begin.append(math.log(x))
     return np.array(begin)
 
@@ -243,7 +243,7 @@ def _by(given: Any, ranges: Mapping[str, Any]) -> dict[str, str]:
 
 def _slots(ranges: Mapping[str, Any], by: Mapping[str, str], labels: Mapping[str, Any], rows: int) -> list[Slot]:
     """The constants, one after the other."""
-    found: list[Slot] = []
+    slots: list[Slot] = []
     first = 0
     for name in ranges:
         if name in by:
@@ -252,9 +252,9 @@ def _slots(ranges: Mapping[str, Any], by: Mapping[str, str], labels: Mapping[str
             codes = np.array([values.index(x) if x else -1 for x in names], dtype=np.intp)
         else:
             values, codes = (), np.zeros(rows, dtype=np.intp)
-        found.append(Slot(name, first, values, codes))
-        first = found[-1].places.stop
-    return found
+        slots.append(Slot(name, first, values, codes))
+        first = slots[-1].places.stop
+    return slots
 
 
 def _numbers_of(slot: Slot) -> list[str]:
@@ -265,9 +265,9 @@ def _numbers_of(slot: Slot) -> list[str]:
 def _constant(
     slot: Slot, ends: tuple[float, float], logs: Values, covariance: Values, by: Mapping[str, str], output: str
 ) -> Constant:
-    own = slot.places
-    deviation = math.sqrt(max(float(np.mean(covariance[own, own])), 0.0))  # of the mean of the logarithms
-    values = dict(zip(slot.values, map(rounded, np.exp(logs[own])), strict=False))
+    places = slot.places
+    deviation = math.sqrt(max(float(np.mean(covariance[places, places])), 0.0))  # of the mean of the logarithms
+    values = dict(zip(slot.values, map(rounded, np.exp(logs[places])), strict=False))
     return Constant(
-        slot.name, rounded(np.exp(logs[own].mean())), *ends, deviation, output, by.get(slot.name, ""), values
+        slot.name, rounded(np.exp(logs[places].mean())), *ends, deviation, output, by.get(slot.name, ""), values
     )

@@ -1,4 +1,4 @@
-"""`rs.Calibration`: fitted constants as users hold them, anchored by rows of their own, read and written as files."""
+"""`rs.Calibration`: fitted constants, to be anchored by measured rows, read and written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Calibration", "calibration"]
 
 
 class Calibration(FittedConstants):
-    """Fitted constants: a mapping from inputs to values, so that ``**calibration`` passes them to any call.
+    """Fitted constants by input, so that ``**calibration`` passes them to any call.
 
     The settings that they were fitted with go with them.
 
@@ -43,16 +43,16 @@ class Calibration(FittedConstants):
     """
 
     def anchored(self, rows: pd.DataFrame, /, *, ignore: Sequence[str] = (), **inputs: Any) -> Calibration:
-        """Shift the estimate by one or a few measured rows of a stack of your own.
+        """Shift the estimate by one or a few measured rows of your stack.
 
-        Each output whose measured column the rows have gets a factor, shrunk towards 1 the less the rows tell: its
-        logarithm is that of the mean ratio of measured to predicted, times v / (v + u / n) with n rows, the variance v
-        among stacks and u within a stack, both of the fit.
+        Each output with a measured column gets a factor, shrunk towards 1 for small samples. Its logarithm is the
+        logarithm of the mean ratio of measured to predicted, times v / (v + u / n) with n rows, the variance v among
+        stacks and u within a stack, both of the fit.
 
         Parameters
         ----------
         rows : pandas.DataFrame
-            Columns as for `calibrate`, or those of `validate`.
+            Columns as for `calibrate`, or for `validate`.
         ignore : sequence of str
             Columns that are no inputs.
         **inputs
@@ -61,7 +61,7 @@ class Calibration(FittedConstants):
         Returns
         -------
         Calibration
-            With the factors among its constants and narrower bands, for this stack alone.
+            With the factors among its constants and narrower bands, only for this stack.
         """
         return anchored(self, rows, ignore, inputs)
 

@@ -1,4 +1,4 @@
-"""Checkpoints as engines store them: number formats of weights and caches, where a table does not say them."""
+"""Checkpoints as engines store them: default number formats of weights and KV cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "checkpoint_format", "stored_formats"]
 
-# By the name of a weight format: the format of the registry, that of the arithmetic, and bytes with their scales.
+# By the name of a weight format: format of the registry, format of compute, bytes with scales.
 FORMATS = {
     "bf16": ("bf16", "bf16", 2.0),
     "fp16": ("bf16", "bf16", 2.0),
@@ -38,31 +38,31 @@ def checkpoint_format(model: Preset, written: str) -> str:
 
 
 def stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What engines do with weights and caches of a format, where the table does not say it.
+    """Return the formats of weights and KV cache by engine, if the table leaves them out.
 
-    Checkpoints of experts in four bits keep the rest in bf16. Caches are fp8 beside weights of fp8 and nvfp4; not so
-    where vLLM runs on chips without fp4 arithmetic.
+    Checkpoints of experts in four bits have the remaining weights in bf16. The KV cache is fp8 for weights of fp8 and
+    nvfp4, except with vLLM on chips without fp4 compute.
     """
     given = table["framework"] if "framework" in table.columns else [""] * len(table)
     engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
     caches = ("kv_bytes_per_token", "recurrent_state_bytes")
-    found: dict[str, list[Any]] = {name: [] for name in ("dense_format", "kv_format", *caches)}
+    columns: dict[str, list[Any]] = {name: [] for name in ("dense_format", "kv_format", *caches)}
     for model, chip, weights, written, engine in zip(
         inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
     ):
         experts = float(model.values.get("experts", 1)) > 1
         narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
-        found["dense_format"].append("bf16" if experts and weights in _FOUR_BITS else "same")
-        found["kv_format"].append("fp8" if narrow else "bf16")
+        columns["dense_format"].append("bf16" if experts and weights in _FOUR_BITS else "same")
+        columns["kv_format"].append("fp8" if narrow else "bf16")
         for name, size in zip(caches, _cache_bytes(model, "fp8" if narrow else "bf16"), strict=True):
-            found[name].append(size)
-    return found
+            columns[name].append(size)
+    return columns
 
 
 @functools.lru_cache(maxsize=256)
 def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, ...]:
-    """Cache of a token and states of a sequence in a format, also where the preset states them in another."""
-    wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
-    ratio = float(wanted) / float(stated)
+    """Return the KV cache per token and the states in a format, whatever the preset's is."""
+    stored, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
+    ratio = float(stored) / float(stated)
     states = float(model.values.get("recurrent_state_bytes", 0))
     return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), states))

@@ -1,4 +1,4 @@
-"""The search for constants at which an output meets what was measured, and what is left of the difference."""
+"""The search for constants at which an output meets measurements, and the residuals."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = [
     "percentiles",
 ]
 
-_LEVEL = 0.8  # of the bands whose coverage is told
+_LEVEL = 0.8  # of the bands whose coverage is reported
 _STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
-_DIGITS = 6  # of a constant: fewer than differ from machine to machine, more than a fit can tell
+_DIGITS = 6  # of a constant: fewer than differ among machines, more than a fit can determine
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Slot:
 
     @property
     def places(self) -> slice:
-        """Where its numbers stand."""
+        """Return the positions of its numbers."""
         return slice(self.first, self.first + max(len(self.values), 1))
 
     def of_rows(self, logs: Values, rows: Any) -> Values:
-        """The logarithm of each row's number; without a value of its own, the mean."""
+        """Return the logarithm of each row's number, by default the mean."""
         own = logs[:, self.places]
         if not self.values:
             return np.repeat(own, len(rows), axis=1)
@@ -77,11 +77,11 @@ class Predictor:
     table : pandas.DataFrame
     output : str
     slots : sequence of Slot
-        What every call gives.
+        Inputs of every call.
     ignore : collection of str
         Columns that are no inputs.
     inputs : mapping
-        What is the same for all rows.
+        Inputs common to all rows.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Predictor:
         self._rows = np.arange(len(table))
 
     def __call__(self, logs: Values, rows: Any = None) -> Values:
-        """Values of the output at the constants whose logarithms are given, one set of them or several."""
+        """Evaluate the output at one or several sets of logarithmic constants."""
         rows = self._rows if rows is None else rows
         sets = np.atleast_2d(logs)
         picked = np.tile(rows, len(sets))
@@ -121,20 +121,20 @@ class Predictor:
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, what was measured in them, and the constants that are sought; all in logarithms.
+    """Rows, their measured values and the unknown constants, all in logarithms.
 
     Attributes
     ----------
     model : Predictor
     slots : sequence of Slot
     told : numpy.ndarray
-        What was measured in each of the rows.
+        Measured value of each row.
     rows : numpy.ndarray
         Their positions in the table.
     groups : numpy.ndarray
-        Which of them err together; a group counts by the square root of its rows.
+        Group of each row with common errors. A group counts by the square root of its rows.
     begin, ranges : numpy.ndarray
-        Where the search starts, and between which ends it stays.
+        Start of the search, and its limits.
     soft : float
         Residuals beyond this count in proportion, not by their square.
     relative : bool
@@ -153,7 +153,7 @@ class Problem:
 
     @property
     def weights(self) -> Values:
-        """Weights of the rows, 1 in the mean."""
+        """Weights of the rows, with mean 1."""
         weights = 1 / np.sqrt(np.bincount(self.groups)[self.groups])
         mean_one: Values = weights / weights.mean()
         return mean_one
@@ -164,10 +164,10 @@ class Problem:
         return found
 
     def residuals(self, logs: Values, members: Any) -> Values:
-        """What the loss is of."""
+        """Return the residuals in the loss."""
         misses = self.misses(logs, members)
-        found: Values = np.expm1(-misses) if self.relative else -misses
-        return found
+        losses: Values = np.expm1(-misses) if self.relative else -misses
+        return losses
 
     def slopes(self, logs: Values, members: Any) -> Values:
         """Derivatives of the residuals by the constants, by central differences in one call."""
@@ -175,11 +175,11 @@ class Problem:
         sets = np.tile(logs, (2, len(logs), 1))
         for k in range(len(logs)):
             sets[:, k, k] = ends[:, k]
-        found = self.model(np.concatenate([sets.reshape(-1, len(logs)), logs[None]]), self.rows[members])
-        low, high = np.split(np.log(found[:-1]), 2)
+        predictions = self.model(np.concatenate([sets.reshape(-1, len(logs)), logs[None]]), self.rows[members])
+        low, high = np.split(np.log(predictions[:-1]), 2)
         slopes = (high - low).T / (ends[1] - ends[0])
         if self.relative:
-            slopes *= (found[-1] / np.exp(self.told[members]))[:, None]
+            slopes *= (predictions[-1] / np.exp(self.told[members]))[:, None]
         result: Values = slopes
         return result
 
@@ -193,7 +193,7 @@ class Problem:
                 raise IneffectiveInput(f"terms: {slot.name!r} changes the output in no row of the table")
 
     def solve(self, members: Any) -> Values:
-        """The constants that these rows ask for; of a column's value that none has, the mean of the others."""
+        """Fit the constants to these rows. A column's value without rows gets the others' mean."""
         from scipy.optimize import least_squares
 
         weights = self.weights[members]
@@ -203,7 +203,7 @@ class Problem:
             rho: Values = weights * np.array([2 * (root - 1), 1 / root, -0.5 / root**3])
             return rho
 
-        found = least_squares(
+        solution = least_squares(
             self.residuals,
             self.begin,
             self.slopes,
@@ -217,24 +217,26 @@ class Problem:
             args=(members,),
         ).x
         for slot in self.slots:
-            told = np.unique(slot.codes[self.rows[members]])
-            told = told[told >= 0]
-            if slot.values and 0 < len(told) < len(slot.values):
-                own = found[slot.places]
-                own[np.setdiff1d(np.arange(len(own)), told)] = own[told].mean()
-        logs: Values = np.log([rounded(x) for x in np.exp(found)]).clip(*self.ranges.T)
+            occurring = np.unique(slot.codes[self.rows[members]])
+            occurring = occurring[occurring >= 0]
+            if slot.values and 0 < len(occurring) < len(slot.values):
+                logs_of_values = solution[slot.places]
+                logs_of_values[np.setdiff1d(np.arange(len(logs_of_values)), occurring)] = logs_of_values[
+                    occurring
+                ].mean()
+        logs: Values = np.log([rounded(x) for x in np.exp(solution)]).clip(*self.ranges.T)
         return logs
 
     def cross_validate(self, folds: Any) -> Values:
         """The misses of each fold at constants that were fitted without it."""
-        found = np.empty(len(self.rows))
+        out_of_sample = np.empty(len(self.rows))
         for fold in range(folds.max() + 1):
-            own = np.flatnonzero(folds == fold)
-            found[own] = self.misses(self.solve(np.flatnonzero(folds != fold)), own)
-        return found
+            members = np.flatnonzero(folds == fold)
+            out_of_sample[members] = self.misses(self.solve(np.flatnonzero(folds != fold)), members)
+        return out_of_sample
 
     def covariance(self, logs: Values) -> Values:
-        """Of the constants' logarithms, with the rows of a group taken to err together: a sandwich by groups."""
+        """Return the covariance of logarithmic constants, as a sandwich estimate by groups."""
         members = np.arange(len(self.rows))
         slopes, residuals = self.slopes(logs, members), self.residuals(logs, members)
         root = np.sqrt(1 + (residuals / self.soft) ** 2)
@@ -243,16 +245,16 @@ class Problem:
         if (count := self.groups.max() + 1) > len(logs):
             pulls = np.array([pulls[self.groups == g].sum(axis=0) for g in range(count)])
         moves = pulls @ bread
-        found: Values = moves.T @ moves
-        return found
+        sandwich: Values = moves.T @ moves
+        return sandwich
 
 
 def combinations(columns: Sequence[Any], rows: int) -> Any:
-    """The number of each row's combination, in the order of first appearance; 0 where there are no columns."""
-    found: dict[tuple[Any, ...], int] = {}
+    """Number each row's combination by first appearance, 0 without columns."""
+    numbers: dict[tuple[Any, ...], int] = {}
     if not columns:
         return np.zeros(rows, dtype=np.intp)
-    return np.array([found.setdefault(key, len(found)) for key in zip(*columns, strict=True)], dtype=np.intp)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in zip(*columns, strict=True)], dtype=np.intp)
 
 
 def rounded(x: float) -> float:
@@ -261,27 +263,27 @@ def rounded(x: float) -> float:
 
 
 def percentiles(misses: Values, kinds: int | None = None) -> tuple[float, ...]:
-    """The spread of misses as it is kept, for a kind beyond those that they come of: wider the fewer those are."""
+    """Return percentiles of misses for an unknown kind, wider the fewer kinds were fitted."""
     factor = math.sqrt(1 + 1 / kinds) if kinds else 1.0
     return tuple(rounded(x) for x in factor * np.quantile(misses, PERCENTILES))
 
 
 def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
-    """Which rows lie in the band that the rows of the other folds tell."""
-    found = np.empty(len(misses), dtype=bool)
+    """Return True for rows inside the band estimated from the other folds."""
+    inside = np.empty(len(misses), dtype=bool)
     ends = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
-    others = folds.max()
-    for fold in range(others + 1):
-        own = folds == fold
-        wide = math.sqrt(1 + 1 / others) * np.quantile(misses[~own], ends)
-        known = np.quantile(deepest[~own], ends)
+    last_fold = folds.max()
+    for fold in range(last_fold + 1):
+        in_fold = folds == fold
+        wide = math.sqrt(1 + 1 / last_fold) * np.quantile(misses[~in_fold], ends)
+        known = np.quantile(deepest[~in_fold], ends)
         low, high = min(wide[0], known[0]), max(wide[1], known[1])
-        found[own] = (misses[own] >= low) & (misses[own] <= high)
-    return found
+        inside[in_fold] = (misses[in_fold] >= low) & (misses[in_fold] <= high)
+    return inside
 
 
 def deviations(misses: Values, groups: Any) -> tuple[float, float]:
-    """Standard deviations among groups and within them, by the moments of a model of random effects."""
+    """Return standard deviations among and within groups, by a random-effects model."""
     count = np.bincount(groups)
     means = np.bincount(groups, misses) / count
     rows, number_of_groups = len(misses), len(count)

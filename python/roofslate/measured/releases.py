@@ -1,4 +1,4 @@
-"""Releases of the software that trained: their names, and which of them start kernels from recorded graphs."""
+"""Releases of training software: their names, and their use of recorded graphs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def release_name(framework: Any, version: Any) -> str | None:
     Returns
     -------
     str or None
-        ``"Megatron Bridge 26.04"`` of version 26.04.01; the framework alone where no version is known.
+        ``"Megatron Bridge 26.04"`` of version 26.04.01, only the framework if no version is known.
     """
     if not isinstance(framework, str) or not framework:
         return None
@@ -42,7 +42,7 @@ def release_name(framework: Any, version: Any) -> str | None:
 
 
 def captured_kernels(rows: pd.DataFrame, models: Sequence[Preset]) -> list[float]:
-    """The share of a step's kernels that recorded graphs start, as the recipes of each row's release have it.
+    """Return the fraction of kernels that recorded graphs start, by each row's release.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables of measured runs, serving or training: the columns that they share, read into inputs; the package's own."""
+"""Tables of measured serving and training runs: common columns, read to inputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
 
-# What a table can measure, and the quantity that predicts it. In the second table: numbers as they stand.
+# Measured columns and their quantities. The second table: numbers without conversion.
 TARGETS = {
     "time_per_output_token_s": "time_per_output_token",
     "time_to_first_token_s": "time_to_first_token",
@@ -61,7 +61,7 @@ _NUMBERS = {
 
 _MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
 
-# Columns that none may miss, and those of a run that serves or trains.
+# Required columns, for all runs and by purpose, serving or training.
 _WORDS = ("model", "hardware", "weight_format", "chips")
 _SERVED = ("concurrency", "input_tokens", "output_tokens")
 _TRAINED = ("sequence_length",)
@@ -89,7 +89,7 @@ _LOAD = "arrival_rate"  # of clients that do not wait: a note, since the concurr
 # Percentiles of measured times, which are notes: the closed forms predict means.
 _PERCENTILE = re.compile(r"(time_per_output_token|time_to_first_token|request_latency)_(median|p\d+(\.\d+)?)_s")
 _SPECULATION = ("none", "yes", "unknown")  # whether a run used drafts
-_SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
+_SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint with the model's shape
 _LARGEST = 64_000_000  # bytes of a file
 _MOST_COLUMNS = 1000
 _LINE = "line"
@@ -112,7 +112,7 @@ class Runs:
     fixed : dict
         Inputs that are the same for all rows.
     drafts : numpy.ndarray
-        Which rows ran with drafts of a length that is not given: predicted by published scripts, where they say it.
+        Whether each row ran with drafts of unknown length, to be completed by published scripts.
     """
 
     rows: pd.DataFrame
@@ -123,33 +123,33 @@ class Runs:
 
     @property
     def doubtful(self) -> Any:
-        """Which rows have a label that cannot describe one replica."""
+        """Return True for rows with a label that cannot describe one replica."""
         if "doubtful_label" not in self.rows:
             return np.zeros(len(self.rows), dtype=bool)
         return self.rows["doubtful_label"].to_numpy(dtype=float, na_value=0.0) != 0
 
     @property
     def plain(self) -> Any:
-        """Which rows are fitted and scored: neither doubtful nor with unknown drafts."""
+        """Return True for rows to fit and score: neither doubtful nor with unknown drafts."""
         return ~self.doubtful & ~self.drafts
 
     @property
     def split(self) -> Any:
-        """Which rows are decode pools, beside rows of servers that also prefill."""
+        """Return True for decode pools, which differ from servers that also prefill."""
         if "serving_mode" not in self.inputs:
             return np.zeros(len(self.rows), dtype=bool)
         pools = (self.inputs["serving_mode"] == "disaggregated").to_numpy()
         return pools if not pools.all() else np.zeros(len(pools), dtype=bool)
 
     def counted(self, column: str) -> Any:
-        """Which rows a measured column is fitted and scored by.
+        """Return True for rows that a measured column is fitted and scored by.
 
         The first token of a decode pool waits for chips that prefill, whose number no label says.
         """
         return self.plain & ~self.split if column == FIRST_TOKEN else self.plain
 
     def kinds(self, column: str) -> list[str | None]:
-        """What each row has in a column, presets and frameworks by their own names.
+        """Return each row's label in a column, or None. Presets and frameworks have full names.
 
         The release follows from the framework and its version, the recipe is the number format as written.
         """
@@ -161,12 +161,12 @@ class Runs:
             return list(self.rows["weight_format"])
         if column not in self.rows:
             return [None] * len(self.rows)
-        own = framework_name if column == "framework" else str
-        return [own(x) if isinstance(x, str) else None for x in self.rows[column]]
+        full_name = framework_name if column == "framework" else str
+        return [full_name(x) if isinstance(x, str) else None for x in self.rows[column]]
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a file of measured runs, whose rows are told by their lines in messages.
+    """Read a file of measured runs, with line numbers for messages.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def read_csv(path: Path) -> pd.DataFrame:
     Raises
     ------
     PresetError
-        With the file, and the line where a row has too many cells.
+        With the file, and the line if a row has too many fields.
     """
     import pandas as pd
 
@@ -198,7 +198,7 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 def _lines(text: str) -> Iterator[int]:
-    """The line on which each row begins; a cell may have several."""
+    """Return the line on which each row begins. A field may span lines."""
     reader = csv.reader(io.StringIO(text))
     line = 1
     for cells in reader:
@@ -294,18 +294,20 @@ def read(
     return Runs(table, pd.DataFrame(inputs, index=table.index), targets, same, drafts & unknown_length)
 
 
-def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[Preset]:
-    """The preset of each row, by its full name, without its organisation, or by the caller's own names."""
-    if not isinstance(own, Mapping):
-        raise InputTypeError(f"{column}: expected a dict of presets by name, got {shown(own)}")
+def _presets(
+    table: pd.DataFrame, column: str, named_presets: Mapping[str, Any], fixed: Mapping[str, Any]
+) -> list[Preset]:
+    """Return the preset of each row, by its full name, its short name or the caller's names."""
+    if not isinstance(named_presets, Mapping):
+        raise InputTypeError(f"{column}: expected a dict of presets by name, got {shown(named_presets)}")
     if column not in table.columns:
         return [find_preset(column, fixed[column])] * len(table)
-    found: dict[Any, Preset] = {}
+    preset_of: dict[Any, Preset] = {}
     for name in _distinct(table, column, "the name of a preset"):
         if isinstance(name, Preset):
-            found[name] = name
+            preset_of[name] = name
             continue
-        preset = own.get(name)
+        preset = named_presets.get(name)
         catalog = PRESETS[column]
         bare = name.rpartition("/")[2]
         for known in (name, bare, _SUFFIX.sub("", bare)):
@@ -315,14 +317,14 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Ma
             with contextlib.suppress(UnknownName):
                 preset = find_preset(column, name)
         if preset is None:
-            near = unknown(f"{column} preset", name, [*own, *catalog])
+            near = unknown(f"{column} preset", name, [*named_presets, *catalog])
             where = _place(table, list(table[column]).index(name))
             hint = f"({column}s={{name: preset}} takes those that the catalog does not have)"
             raise UnknownName(f"{where}: {near} {hint}")
         if not isinstance(preset, Preset) or preset.kind != column:
             raise PresetError(f"{column}: {name!r} is no preset for {column}=, but {shown(preset)}")
-        found[name] = preset
-    return [found[name] for name in table[column]]
+        preset_of[name] = preset
+    return [preset_of[name] for name in table[column]]
 
 
 def _distinct(table: pd.DataFrame, column: str, expected: str) -> list[Any]:
@@ -353,7 +355,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _place(table: pd.DataFrame, row: int) -> str:
-    """Where a row stands, for messages; `read_csv` knows its line."""
+    """Return the position of a row for messages, as a line if `read_csv` knows it."""
     return f"line {table.index[row]}" if table.index.name == _LINE else f"row {row + 1}"
 
 
@@ -366,7 +368,7 @@ def _words(table: pd.DataFrame, column: str, known: Collection[str]) -> list[str
 
 @dataclass(frozen=True)
 class Table:
-    """A table of measured runs that comes with the package, and how constants are fitted to it.
+    """A table of measured runs in the package, with the settings of its fits.
 
     Attributes
     ----------
@@ -412,11 +414,11 @@ def shipped() -> tuple[Table, ...]:
     import pandas as pd
 
     content = read_data(_FOLDER / "tables.toml")
-    found = []
+    tables = []
     for entry in content["table"]:
         rows = pd.read_csv(_FOLDER / entry["file"])
         runs = read(rows, fixed=entry["settings"])
-        found.append(
+        tables.append(
             Table(
                 entry["name"],
                 runs,
@@ -430,7 +432,7 @@ def shipped() -> tuple[Table, ...]:
                 tuple(entry["bounds"]),
             )
         )
-    return tuple(found)
+    return tuple(tables)
 
 
 @functools.cache
@@ -439,7 +441,7 @@ def _published_entries() -> tuple[Mapping[str, Any], ...]:
 
 
 def published() -> pd.DataFrame:
-    """Published numbers that follow from others in closed form, beside ours.
+    """Compare published closed-form numbers with ours.
 
     Returns
     -------

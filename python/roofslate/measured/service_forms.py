@@ -38,9 +38,9 @@ _NOISE = 0.05  # of a simulated number, relative: more would judge the simulatio
 
 
 class _Service(NamedTuple):
-    """One drawn service in base units: a step takes base + slope B, a prompt token adds token_time.
+    """One random service in base units: a step takes base + slope B, plus token_time per token.
 
-    `rate` is that of each replica.
+    `rate` applies to each replica.
     """
 
     policy: str
@@ -61,13 +61,13 @@ class _Service(NamedTuple):
 
     @property
     def is_usual(self) -> bool:
-        """Whether prompts take less than 0.3 of the work, arrivals hardly burst, answers are not short."""
+        """Return True for light prompts, arrivals of small variation, and answers that are not short."""
         prompts = self.rate * self.token_time * self.input_tokens / self.load
         return prompts < 0.3 and self.arrival_cv <= 1.5 and self.output_tokens >= 50
 
 
 def _draw(random: np.random.Generator) -> _Service:
-    """A service of the ranges on which the forms were chosen, whose prompts find room in its steps."""
+    """Draw a service from the ranges used to choose the forms, with feasible prompts."""
     while True:
         policy = str(random.choice(_POLICIES))
         slots = float(np.round(np.exp(random.uniform(np.log(8), np.log(512)))))
@@ -104,9 +104,9 @@ def _inputs(services: list[_Service]) -> dict[str, Any]:
     """Inputs of the forms for services of one policy, along an axis."""
     column = {name: np.array([getattr(s, name) for s in services]) for name in _NUMBERS}
     policy, router = services[0].policy, services[0].router
-    apart = policy == "apart"
-    prompt = 0.0 * column["rate"] if apart else column["token_time"] * column["input_tokens"]
-    decoded = column["output_tokens"] - (0 if apart else 1)
+    disaggregated = policy == "apart"
+    prompt = 0.0 * column["rate"] if disaggregated else column["token_time"] * column["input_tokens"]
+    decoded = column["output_tokens"] - (0 if disaggregated else 1)
     spare = 1 - column["rate"] * (prompt + decoded * column["slope"])
     running = (column["base"] + column["slope"]) * column["rate"] * decoded / np.maximum(spare, 1e-3)
     running = np.clip(np.where(spare > 0, running, np.inf), 0.01, column["slots"])
@@ -131,7 +131,7 @@ def _inputs(services: list[_Service]) -> dict[str, Any]:
     }
     words = {
         "prompt_policy": "first" if policy == "first" else "chunked",
-        "serving_mode": "disaggregated" if apart else "aggregated",
+        "serving_mode": "disaggregated" if disaggregated else "aggregated",
         "router": router,
     }
     fixed = {"prompt_pass_overhead": 0.0, "prompt_lag_time": 0.0, "exposed_kv_transfer_time": 0.0}
@@ -155,7 +155,7 @@ class ServiceValidation(Result):
         self.table = table
 
     def summary(self, usual: bool = False) -> pd.DataFrame:
-        """Median and 90 % error by quantity, and the shares of services within 3, 5, 15 and 25 %.
+        """Tabulate median and 90% error by quantity, and fractions within 3, 5, 15 and 25%.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class ServiceValidation(Result):
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity. Simulated numbers that are known to less than 5 % are left out.
+            A row for each quantity. Simulated numbers with more than 5% noise are left out.
         """
         import pandas as pd
 
@@ -210,11 +210,11 @@ def validate_service(
     threads: int | None = None,
     progress: ProgressWish = None,
 ) -> ServiceValidation:
-    """Errors of the closed forms of a service under load, against simulated services drawn by chance.
+    """Compare closed forms of a service under load with random simulated services.
 
-    Loads are 0.1 to 0.9, slots 8 to 512, answers 32 to 512 tokens in the mean, coefficients of variation of lengths up
+    Loads are 0.1 to 0.9, slots 8 to 512, answers 32 to 512 tokens on average, coefficients of variation of lengths up
     to 2 and of the times between arrivals 1 to 3; prompts take 0.01 to 0.8 of the work; the three ways to read prompts
-    are drawn alike.
+    are equally likely.
 
     Parameters
     ----------
@@ -250,14 +250,14 @@ def validate_service(
     drawn = [_fleet(_draw(random), replicas, random) for _ in range(services)]
     kinds = list(itertools.product(_POLICIES, _ROUTERS))  # words are the same for all points of an evaluation
     rows: list[dict[str, Any]] = []
-    with Progress(progress, "service") as told:
+    with Progress(progress, "service") as bar:
         for kind in kinds:
             alike = [s for s in drawn if (s.policy, s.router) == kind]
             if not alike:
                 continue
             forms = evaluate(list(_COMPARED), Settled(_inputs(alike)))
             for k, s in enumerate(alike):
-                found = run_steps(
+                results = run_steps(
                     base=s.base, slope=s.slope, arrival_rate=s.rate * s.replicas, output_tokens=s.output_tokens,
                     input_tokens=s.input_tokens, prompt_token_time=s.token_time, seats=s.slots, token_budget=s.budget,
                     replicas=s.replicas, router=s.router,
@@ -266,12 +266,12 @@ def validate_service(
                 )  # fmt: skip
                 row: dict[str, Any] = {**s._asdict(), "usual": s.is_usual}
                 for name, simulated in _COMPARED.items():
-                    form, seen = float(forms[name].values[k]), found[simulated]
+                    form, seen = float(forms[name].values[k]), results[simulated]
                     if name == "running_sequences":
                         seen /= s.replicas  # simulated of the fleet
                     row |= {name: form, f"{name} simulated": seen, f"{name} error": form / seen - 1}
-                    row[f"{name} noise"] = found.get(f"{simulated}_error", 0.0) / seen
+                    row[f"{name} noise"] = results.get(f"{simulated}_error", 0.0) / seen
                 rows.append(row)
-                if told.callback is not None:
-                    told.callback(len(rows), services)
+                if bar.callback is not None:
+                    bar.callback(len(rows), services)
     return ServiceValidation(pd.DataFrame(rows))

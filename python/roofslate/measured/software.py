@@ -1,4 +1,4 @@
-"""Software of measured runs: how old it is, and launch options of published scripts for rows that do not say theirs."""
+"""Software of measured runs: its age, and launch options of published scripts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ __all__ = ["RELEASE", "drafts", "receive_intervals", "release_ages"]
 
 RELEASE = "2026-03-01"  # ages of software count from here: the newest that the shipped tables measured
 _DAYS_OF_A_MONTH = 30.4
-# Drafts of runs that say no more than that they had some. After prompts of random tokens, as benchmarks send them, half
-# of what is drafted is accepted, by 210 runs of InferenceX; after texts 0.8 to 0.9. A draft is one layer of 61 and the
-# head.
+# Drafts of runs without details. After prompts of random tokens, as benchmarks send them, half of the draft tokens are
+# accepted, by 210 runs of InferenceX, after texts 0.8 to 0.9. A draft is one layer of 61 and the head.
 _ACCEPTED, _DRAFT_COST = 0.5, 0.04
 _FILE = Path(__file__).parent.parent / "presets" / "data" / "launch_options.toml"
 
@@ -35,12 +34,12 @@ def _entries() -> tuple[Mapping[str, Any], ...]:
 
 
 def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: Values, default: float) -> Values:
-    """What published scripts set for rows, or the default where none is known.
+    """Return an option's values in published scripts by row, with a default.
 
     Parameters
     ----------
     name : str
-        The input that stands for the option: ``"receive_interval"``.
+        The input for the option: ``"receive_interval"``.
     rows : mapping of str to sequence
         What each row has as framework, model, hardware, weight_format and attention_data_parallel; a name that is not
         here is taken to fit.
@@ -52,7 +51,7 @@ def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: V
     -------
     numpy.ndarray
     """
-    found = np.full(len(concurrency), default)
+    values = np.full(len(concurrency), default)
     for entry in _entries():
         if entry["name"] != name:
             continue
@@ -62,30 +61,30 @@ def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: V
                 allowed = entry[column] if isinstance(entry[column], list) else [entry[column]]
                 fits &= np.array([cell in allowed for cell in cells])
         for step in entry["values"]:
-            found[fits & (concurrency >= step["from"])] = step["value"]
-    return found
+            values[fits & (concurrency >= step["from"])] = step["value"]
+    return values
 
 
 def release_ages(days: pd.Series) -> Values:
-    """Months from the day of each run to the date that ages count from; 0 where it is not said.
+    """Return months from each run to the reference date of ages, 0 if unknown.
 
-    What is newer than a month counts as a month newer: no row shows how much quicker software still becomes.
+    A date after the reference counts as at most a month, as no row shows further speed-ups.
     """
     import pandas as pd
 
-    apart = (pd.Timestamp(RELEASE) - pd.to_datetime(days, errors="coerce")).dt.days
-    return np.asarray((apart / _DAYS_OF_A_MONTH).fillna(0.0).clip(lower=-1.0), dtype=np.float64)
+    days_before = (pd.Timestamp(RELEASE) - pd.to_datetime(days, errors="coerce")).dt.days
+    return np.asarray((days_before / _DAYS_OF_A_MONTH).fillna(0.0).clip(lower=-1.0), dtype=np.float64)
 
 
 def receive_intervals(frameworks: pd.Series, inputs: Mapping[str, Any], formats: Sequence[str]) -> Values:
-    """How often the scheduler of each row looks for new requests, as far as published scripts say it."""
+    """Return the interval at which each row's scheduler receives requests, by published scripts."""
     return _launch_options("receive_interval", *_labels(frameworks, inputs, formats), default=1.0)
 
 
 def drafts(
     frameworks: pd.Series, inputs: Mapping[str, Any], formats: Sequence[str], drafting: Any
 ) -> dict[str, Values]:
-    """Inputs of drafts for the rows that ran with some, as far as published scripts say how long they are."""
+    """Return draft inputs for rows that ran with drafts, by published scripts."""
     lengths = _launch_options("draft_length", *_labels(frameworks, inputs, formats), default=0.0)
     lengths = np.where(drafting, lengths, 0.0)
     some = lengths > 0
@@ -99,7 +98,7 @@ def drafts(
 def _labels(
     frameworks: pd.Series, inputs: Mapping[str, Any], formats: Sequence[str]
 ) -> tuple[dict[str, Sequence[Any]], Values]:
-    """What launch options depend on."""
+    """Return the labels that launch options depend on."""
     rows = {
         "framework": [framework_name(x) if isinstance(x, str) else "" for x in frameworks],
         "model": [preset.name for preset in inputs["model"]],

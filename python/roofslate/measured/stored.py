@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE", "compute"]
 
-TOLERANCE = 0.005  # relative, of numbers without one of their own
+TOLERANCE = 0.005  # relative, the default
 _MODULES = {"ciphers": ciphers, "scaling": scaling, "schedules": schedules}
 
 

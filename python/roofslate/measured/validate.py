@@ -1,4 +1,4 @@
-"""Predictions beside what was measured: rows, errors, and whether they keep within the promised bounds."""
+"""Predictions compared with measurements: rows, errors, and the promised bounds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Scored:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Validation(Result):
-    """Predictions beside what was measured.
+    """Predictions compared with measurements.
 
     Attributes
     ----------
@@ -78,16 +78,16 @@ class Validation(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether no bound is broken and every published number is met."""
+        """Return True if every check passes."""
         return not ({"fails"} & {*self.bounds["verdict"], *self.published["verdict"]})
 
     def explain(self, row: Any, measured: str | None = None) -> Explanation:
-        """How the prediction of a row comes about.
+        """Explain the prediction for one row.
 
         Parameters
         ----------
         row : label
-            Of `rows`; where these have no labels, the number of the row, from 0.
+            Of `rows`. Without labels, the number of the row, counted from 0.
         measured : str, optional
             The measured column; by default the first that the row's table has.
 
@@ -100,7 +100,7 @@ class Validation(Result):
             raise UnknownName(f"there is no row {shown(row)}; rows are {index[0]!r} to {index[-1]!r}")
         place = index.get_loc(row)
         if not isinstance(place, int):
-            raise AxisError(f"several rows are called {shown(row)}: give the table an index of its own")
+            raise AxisError(f"several rows are called {shown(row)}: give the table a unique index")
         for scored in self.scored:
             size = len(scored.runs.rows)
             if place < size:
@@ -125,7 +125,7 @@ class Validation(Result):
         measured : str, optional
             The measured column; by default the first.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a figure of its own otherwise.
+            Target of the drawing, by default a new figure.
 
         Returns
         -------
@@ -165,7 +165,7 @@ class Validation(Result):
                 axis.set_label_text(f"{word} {style.words(name, unit)}")
             ax.legend(loc="upper left")
             share = float(np.mean(np.abs(np.log(rows[f"predicted_{column}"] / rows[column])) <= math.log(2)))
-            style.title(ax, f"{100 * share:.0f} % of {len(rows):,} rows lie within a factor of 2")
+            style.title(ax, f"{100 * share:.0f}% of {len(rows):,} rows within a factor of 2")
         return ax
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ class Validation(Result):
         return "\n".join(lines)
 
     def _apart(self, table: str, column: str) -> list[str]:
-        """Errors of rows of a kind of their own, and whether they are part of the score above."""
+        """Describe the errors of a separate kind of rows, and whether the score includes them."""
         found = []
         for kind in ("split", "drafts", "doubtful label"):
             if (table, column, kind, "") in self.summary.index:
@@ -203,7 +203,7 @@ class Validation(Result):
         return found
 
     def _left_out(self, table: str, column: str) -> list[str]:
-        """Errors on rows that the constants have not seen, where those above are of rows that they have."""
+        """Describe the errors on rows not used in the fit, if the others are in sample."""
         for scored in self.scored:
             fit = scored.calibration.fits.get(scored.runs.targets.get(column, ""))
             if table and fit is not None and scored.name == table == scored.calibration.name:
@@ -250,14 +250,14 @@ def validate(
         `pipeline_parallel`; `mode`, `framework`; and what was measured: `time_per_output_token_s`,
         `time_to_first_token_s`, `request_latency_s`, `tokens_per_second_per_chip`. Any input of the registry may be a
         column too. Rows with 1 as `doubtful_label`,
-        or "yes" as `speculation` (drafts) without a `draft_length`, are scored apart. Without a table, every
+        or "yes" as `speculation` (drafts) without a `draft_length`, are scored separately. Without a table, every
         published measurement that the package carries.
     models, hardware : dict, optional
         Presets by names of the table that the catalogs do not have.
     calibration : Calibration, optional
-        The constants; by default those of the package.
+        The constants, by default the package's.
     bands : float
-        Share of measured values that the bands should hold.
+        Share of measured values inside the bands.
     ignore : iterable of str
         Further columns that are no inputs.
     **inputs
@@ -355,7 +355,7 @@ def _floors(runs: Runs, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unread(runs: Runs) -> None:
-    """Refuse models whose config.json was not fully read: the error would be that of the reading."""
+    """Refuse models whose config.json was not fully read, which would distort the errors."""
     for model in dict.fromkeys(runs.inputs["model"]):
         said = model.attributes.get("not_read")
         if said:
@@ -368,7 +368,7 @@ def _refuse_unread(runs: Runs) -> None:
 def _score(
     scored: _Scored, level: float
 ) -> tuple[pd.DataFrame, list[tuple[tuple[str, str, str, str], dict[str, float]]]]:
-    """The rows of a table with predictions and bands, and the errors by what rows have in common."""
+    """Compute rows with predictions and bands, and errors grouped by labels."""
     runs, chosen = scored.runs, scored.calibration
     rows = runs.rows.copy()
     columns = dict.fromkeys([*_KINDS, *(column for fit in chosen.fits.values() for column in fit.kinds)])
@@ -411,7 +411,7 @@ def _score(
 
 
 def _bounds(tables: Iterable[measurements.Table], scored: Sequence[_Scored], summary: pd.DataFrame) -> pd.DataFrame:
-    """What the package promises of its tables, and whether it holds."""
+    """List the package's promises about its tables, and whether each is met."""
     import pandas as pd
 
     lines = []

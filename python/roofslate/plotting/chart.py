@@ -6,12 +6,11 @@ import inspect
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from roofslate import units
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import warn
 from roofslate.display import style
@@ -20,6 +19,7 @@ from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
 from roofslate.grid.basis import carriers_of
 from roofslate.grid.read import Settled
+from roofslate.plotting.findings import written
 from roofslate.presets.catalog import api_prices, storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
@@ -53,9 +53,9 @@ __all__ = [
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
 
-# Inputs of the evaluations behind a table, in order, while `Chart.inputs` collects start values.
-_recorded: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("recorded", default=None)
-
+# Outputs and inputs of the evaluations behind a table, in order, while they are collected.
+Evaluations = list[tuple[tuple[str, ...], Mapping[str, Any]]]
+_recorded: ContextVar[Evaluations | None] = ContextVar("recorded", default=None)
 
 _BOARD = "the lecture's board"
 _OWN = ("model", "hardware", "calibration")  # with one of them the lecture completes no call
@@ -98,7 +98,6 @@ class _Call:
         return " | ".join(dict.fromkeys(self.bases))
 
 
-# The call of the chart being computed.
 _call: ContextVar[_Call | None] = ContextVar("call", default=None)
 
 
@@ -238,36 +237,29 @@ class Chart:
         """
         if not self.input_names:
             return {}
-        evaluations: list[Mapping[str, Any]] = [_defaults(self._data)]
-        token = _recorded.set(evaluations)
+        defaults = {p.name: p.default for p in _keywords(self._data) if p.kind is inspect.Parameter.KEYWORD_ONLY}
+        evaluations = [defaults, *(inputs for _, inputs in self.evaluations())]
+        return {name: _start_value(self.name, name, evaluations) for name in self.input_names}
+
+    def evaluations(self, **inputs: Any) -> Evaluations:
+        """Collect outputs and inputs of each evaluation behind the table."""
+        token = _recorded.set([])
         try:
-            self._computed({})
+            self._computed(inputs)
+            return _recorded.get() or []
         finally:
             _recorded.reset(token)
-        return {name: _start_value(self.name, name, evaluations) for name in self.input_names}
 
     @property
     def paragraph(self) -> str:
         """Fill the report's paragraph about the chart with computed numbers."""
-        attrs = self._computed({})[0].attrs
-
-        def mark(match: re.Match[str]) -> str:
-            name, digits = match[1], int(match[2] or 3)
-            unit = attrs["units"][name]
-            text = units.format(attrs["marks"][name], unit, digits)
-            return text.replace("M", " million").replace("G", " billion") if unit == "parameter" else text
-
-        return re.sub(r"\{(\w+)(?::(\d))?\}", mark, self._paragraph)
+        return written(self._paragraph, self._computed({})[0].attrs)
 
 
 def _is_of_tariff(name: str, x: Any) -> bool:
     """Return True for a value of a price list or memory tier, which charts accept as presets."""
     presets = itertools.chain(api_prices.values(), storage.values())
     return isinstance(x, (str, int, float)) and any(preset.values.get(name) == x for preset in presets)
-
-
-def _defaults(data: Data) -> dict[str, Any]:
-    return {p.name: p.default for p in _keywords(data) if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def _start_value(chart: str, name: str, evaluations: list[Mapping[str, Any]]) -> Any:
@@ -385,11 +377,12 @@ def source(scenario: str) -> None:
         call.scenario = scenario
 
 
-def record(inputs: Mapping[str, Any]) -> None:
-    """Record the inputs of an evaluation, for `Chart.inputs`."""
+def record(inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> None:
+    """Record an evaluation, for `Chart.inputs`, and the quantities that the table depends on."""
     recorded = _recorded.get()
     if recorded is not None:
-        recorded.append(inputs)
+        recorded.append((tuple(outputs), inputs))
+    note(outputs)
 
 
 def note(outputs: Iterable[str]) -> None:
@@ -412,8 +405,7 @@ def _note_basis(arrays: Iterable[xr.DataArray]) -> None:
 
 def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
-    record(inputs)
-    note(outputs)
+    record(inputs, outputs)
     result: Any = evaluate(outputs, Settled(inputs))
     _note_basis(result.data_vars.values())
     return result  # type: ignore[no-any-return]
@@ -421,8 +413,7 @@ def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
 
 def number(output: str, **inputs: Any) -> float:
     """Evaluate one quantity at a point."""
-    record(inputs)
-    note([output])
+    record(inputs, [output])
     try:
         return float(value(output, Settled(inputs)))
     except AxisError as error:

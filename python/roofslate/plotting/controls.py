@@ -19,7 +19,7 @@ from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import Quantity, entries
 from roofslate.registry.values import number
 
-__all__ = ["Choice", "Control", "Number", "Switch", "control", "exact_text"]
+__all__ = ["Choice", "Control", "Number", "Sliding", "Switch", "Track", "control", "exact_text", "label_of", "sliding"]
 
 Notify = Callable[[RoofslateError | None], None]  # called with None for a moved input, or with the error of typed text
 _AROUND = 30.0  # a slider without a range spans its start divided and multiplied by this
@@ -200,7 +200,7 @@ class Switch(Control):
 
 
 @dataclass(frozen=True)
-class _Track:
+class Track:
     """The range of a slider and its spacing, in base units."""
 
     low: float
@@ -231,11 +231,15 @@ class _Track:
         x = self.clipped(x)
         return round((math.log10(x / self.low) if self.spacing == "log" else x - self.low) / self.step)
 
+    @property
+    def digits(self) -> int:
+        """The significant digits that steps resolve."""
+        finest = 10**self.step - 1 if self.spacing == "log" else self.step / max(abs(self.low), abs(self.high))
+        return max(3, 1 + math.ceil(-math.log10(finest)))
+
     def rounded(self, x: float, unit: str) -> float:
         """Round a number to the digits that steps resolve, so that its text is exact."""
-        finest = 10**self.step - 1 if self.spacing == "log" else self.step / max(abs(self.low), abs(self.high))
-        digits = max(3, 1 + math.ceil(-math.log10(finest)))
-        x = units.parse(units.format(float(round(x)) if self.integral else x, unit, digits), unit)
+        x = units.parse(units.format(float(round(x)) if self.integral else x, unit, self.digits), unit)
         return self.clipped(float(round(x)) if self.integral else x)
 
     def slider(self, x: float, tooltip: str) -> Any:
@@ -252,14 +256,14 @@ class _Track:
         return ipywidgets.FloatSlider(at, min=self.low, max=self.high, step=self.step, **look)
 
 
-def _track(q: Quantity, low: float, high: float, *, integral: bool) -> _Track:
+def _track(q: Quantity, low: float, high: float, *, integral: bool) -> Track:
     """Choose a spacing between two ends that suits a quantity."""
     if _is_share(q):
-        track = _Track(low, high, "linear", integral)
+        track = Track(low, high, "linear", integral)
         return replace(track, low=low + track.step) if q.above_low and low == q.low else track
     if integral and high - low <= _MOST_WHOLE:
-        return _Track(low, high, "whole", integral)
-    return _Track(low, high, "log" if low > 0 else "linear", integral)
+        return Track(low, high, "whole", integral)
+    return Track(low, high, "log" if low > 0 else "linear", integral)
 
 
 def _is_share(q: Quantity) -> bool:
@@ -296,6 +300,28 @@ def _range(q: Quantity, given: tuple[Any, ...]) -> tuple[float, float]:
     return low, high
 
 
+@dataclass(frozen=True)
+class Sliding:
+    """Start value in base units, and range of a slider, None at zero and infinity."""
+
+    value: float
+    track: Track | None
+    integer: bool  # given as an integer
+
+
+def sliding(q: Quantity, given: Any) -> Sliding:
+    """Read the start value of an input, or the two ends of its slider."""
+    ranged = isinstance(given, tuple)
+    known = _range(q, given) if ranged else (number(given, q),)
+    integer = isinstance(given[0] if ranged else given, int)
+    # A plain number is a count if it is an integer and cannot be a fraction.
+    counts = q.unit in _COUNTED or (integer and q.unit == "1" and (q.low >= 1 or not q.theme))
+    integral = counts and all(x.is_integer() for x in known)
+    ends = known if ranged else _around(q, known[0], integral=integral)
+    track = _track(q, *ends, integral=integral) if ends else None
+    return Sliding(track.rounded(track.middle, q.unit) if ranged and track else known[0], track, integer)
+
+
 class Number(Control):
     """A slider, with a field for the number and its unit next to its name.
 
@@ -321,16 +347,9 @@ class Number(Control):
         super().__init__(q.name, notify)
         self._q = q
         self.label, self.brief = label_of(q), q.brief
-        ranged = isinstance(given, tuple)
-        known = _range(q, given) if ranged else (number(given, q),)
-        self._integer = isinstance(given[0] if ranged else given, int)
-        # A plain number is a count if it is an integer and cannot be a fraction.
-        counts = q.unit in _COUNTED or (self._integer and q.unit == "1" and (q.low >= 1 or not q.theme))
-        integral = counts and all(x.is_integer() for x in known)
-        ends = known if ranged else _around(q, known[0], integral=integral)
-        self._track = _track(q, *ends, integral=integral) if ends else None
-        start = self._track.rounded(self._track.middle, q.unit) if ranged and self._track else known[0]
-        self.value = self._typed_as_given(start)
+        start = sliding(q, given)
+        self._integer, self._track = start.integer, start.track
+        self.value = self._typed_as_given(start.value)
         valid, narrow = f"{label_of(q)}: {q.range_text}", ipywidgets.Layout(flex="0 0 9.5em", width="9.5em", margin="0")
         self.field = ipywidgets.Text(self.text, continuous_update=False, tooltip=valid, layout=narrow)
         self.slider = self._track.slider(self.value, label_of(q)) if self._track else None

@@ -22,19 +22,25 @@ from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled
 from roofslate.plotting.controls import control, exact_text
 from roofslate.plotting.front import front_of
+from roofslate.plotting.pages.page import Page
+from roofslate.plotting.pages.traced import chart_view
+from roofslate.plotting.pages.view import view_of
 from roofslate.plotting.plot import plot
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import entries, lookup
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from typing_extensions import Unpack
 
     from roofslate.plotting.chart import Chart
+    from roofslate.plotting.pages.view import View
     from roofslate.typing import Keywords
 
 __all__ = ["ChartPicture", "Explorer", "Picture", "Surface"]
@@ -63,6 +69,8 @@ class Picture(Protocol):
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn: ...
 
+    def view(self, inputs: Mapping[str, Any], starts: Mapping[str, Any]) -> View: ...
+
 
 class ChartPicture:
     """The plot of a chart of the lecture."""
@@ -83,6 +91,9 @@ class ChartPicture:
         self._chart(ax, **inputs)
         alt = f"{self._chart.headline(inputs)}. {self._chart.brief}"
         return _Drawn(figure, self._easel.image(figure, alt), _call(f"rs.charts.{self._chart.name}(", inputs))
+
+    def view(self, inputs: Mapping[str, Any], starts: Mapping[str, Any]) -> View:
+        return chart_view(self._chart, inputs, starts=starts)
 
 
 class Surface:
@@ -116,6 +127,9 @@ class Surface:
         subsets = [json.dumps([name, _BINDING] if with_regions else name) for name in plotted]
         lines = [_call(f"surface = rs.evaluate({outputs}, ", inputs), *(f"rs.plot(surface[{s}])" for s in subsets)]
         return _Drawn(figure, markup, "\n".join(lines))
+
+    def view(self, inputs: Mapping[str, Any], starts: Mapping[str, Any]) -> View:
+        return view_of(self._outputs, inputs, starts=starts)
 
 
 class _Easel:
@@ -189,9 +203,15 @@ def _large(numbers: Sequence[tuple[str, Any]]) -> str:
         text = style.words(q.choices[int(x)]) if q.choices else units.format(x, q.unit)
         blocks.append(
             f'<div style="font-size:32px;line-height:1.3;font-weight:600">{html.escape(text)}</div>'
-            f'<div style="line-height:1.4;margin-bottom:12px">{style.words(name)}: {html.escape(q.brief)}</div>'
+            f'<div style="line-height:1.4;margin-bottom:12px">{html.escape(_named(style.words(name), q.brief))}</div>'
         )
     return f'<div role="status">{"".join(blocks)}</div>' if blocks else ""
+
+
+def _named(words: str, brief: str) -> str:
+    """Put the words of a name before its brief, unless the brief begins with them."""
+    plain = brief.replace("-", " ").casefold()
+    return brief if plain.startswith(words.replace("-", " ").casefold()) else f"{words}: {brief}"
 
 
 def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
@@ -263,6 +283,7 @@ class Explorer:
         import ipywidgets
 
         self._picture = picture
+        self._given = dict(inputs)
         self._lock = Lock()  # front ends move controls in their own threads
         self._context = contextvars.copy_context()  # keeps the caller's local definitions
         controls = {name: control(name, start, self._changed) for name, start in inputs.items()}
@@ -340,6 +361,38 @@ class Explorer:
             Its numbers are parsed to the same bits as drawn.
         """
         return self._drawn.code
+
+    def page(self) -> Page:
+        """Return the explorer as a page, which starts at the current inputs.
+
+        Returns
+        -------
+        Page
+            Shows itself in Jupyter, and has ``save``.
+        """
+        starts = {name: self._shown[name] for name in self.controls}
+        return Page([self._context.run(self._picture.view, self._given, starts)])
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the explorer as one HTML file that computes in any browser, without a network.
+
+        Parameters
+        ----------
+        path : path-like
+            Such as ``"page.html"``.
+
+        Returns
+        -------
+        pathlib.Path
+
+        Raises
+        ------
+        RoofslateError
+            If this build has no engine for browsers, or a page cannot have the inputs.
+        ModuleNotFoundError
+            Without Bokeh. Run ``pip install 'roofslate[pages]'``.
+        """
+        return self.page().save(path)
 
     def __repr__(self) -> str:
         return self.to_code()

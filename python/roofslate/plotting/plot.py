@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from roofslate._base.messages import unknown
 from roofslate.display import style
@@ -10,13 +10,17 @@ from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.basis import carries_constants
 from roofslate.grid.draws import SAMPLE
 from roofslate.plotting.contours import heart, levels_of
+from roofslate.plotting.pages.results import result_page
 from roofslate.plotting.several import QUANTITY, together
+from roofslate.plotting.spacing import edges_of, grows_by_factors, is_wide
 from roofslate.registry.registry import current
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import xarray as xr
     from matplotlib.axes import Axes
+
+    from roofslate.plotting.pages.page import Page
 
 __all__ = ["plot"]
 
@@ -29,6 +33,7 @@ _REGIONS = ("#CFE0EE", "#F3DFC4", "#D5EAD9", "#EBD3E2", "#E8E8E8", "#F5F0C8", "#
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++", "ooo")
 
 
+@overload
 def plot(
     result: xr.DataArray | xr.Dataset,
     x: str | None = None,
@@ -36,7 +41,19 @@ def plot(
     hue: str | None = None,
     *,
     ax: Axes | None = None,
-) -> Axes:
+    interactive: Literal[False] = False,
+) -> Axes: ...
+@overload
+def plot(result: xr.DataArray | xr.Dataset, x: str | None = None, *, interactive: Literal[True]) -> Page: ...
+def plot(
+    result: xr.DataArray | xr.Dataset,
+    x: str | None = None,
+    y: str | None = None,
+    hue: str | None = None,
+    *,
+    ax: Axes | None = None,
+    interactive: bool = False,
+) -> Axes | Page:
     """Draw an evaluated result as lines, bars, a heat map with contours, or a fan of draws.
 
     One axis makes a line, two make lines or a heat map. Axes of presets and short axes become lines. Ticks are scaled
@@ -58,10 +75,12 @@ def plot(
         The axis whose values become lines.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. By default a new figure.
+    interactive : bool
+        Return a page that computes in the browser, with a slider for each input of a Dataset.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes or Page
 
     Raises
     ------
@@ -72,6 +91,8 @@ def plot(
     InputTypeError
         If the result is no xarray object.
     """
+    if interactive:
+        return result_page(result, x, unused=(y, hue, ax))
     result, fits = _without_fits(result)
     surface, binding, band = _chosen(result)
     lone = [dim for dim in surface.dims if surface.sizes[dim] == 1 and dim not in (x, y, hue)]
@@ -237,7 +258,7 @@ def _histogram(ax: Axes, surface: xr.DataArray) -> None:
     if not values.size:
         raise AxisError(f"{surface.name} is infinite or undefined for all draws. Check the ranges of the inputs.")
     marks = dict(zip(("5%", "50%", "95%"), np.quantile(values, (0.05, 0.5, 0.95)).tolist(), strict=True))
-    log = _spread(values)
+    log = is_wide(values)
     low, high = values.min(), values.max()
     if log:
         ax.set_xscale("log")
@@ -271,35 +292,6 @@ def _unit(array: xr.DataArray, dim: str | None = None) -> str:
     if dim is not None:
         return str(array.coords[dim].attrs.get("units", "1")) if dim in array.coords else "1"
     return str(array.attrs.get("units", "1"))
-
-
-def _grows_by_factors(points: npt.NDArray[Any]) -> bool:
-    """Return True if points are closer to a constant ratio than to a constant step."""
-    import numpy as np
-
-    if points.size < 3 or points.min() <= 0 or points.max() < 8 * points.min():
-        return False
-    steps = np.abs(np.diff(points.astype(float)))
-    ratios = np.abs(np.diff(np.log(points.astype(float))))
-    return bool(ratios.std() / ratios.mean() < steps.std() / steps.mean())
-
-
-def _spread(values: npt.NDArray[Any]) -> bool:
-    """Return True if values need a logarithmic scale."""
-    import numpy as np
-
-    finite = values[np.isfinite(values)]
-    return bool(finite.size and finite.min() > 0 and finite.max() / finite.min() > 50)
-
-
-def _edges(points: npt.NDArray[Any], *, log: bool) -> npt.NDArray[Any]:
-    """Return the edges of the intervals around points."""
-    import numpy as np
-
-    at = np.log(points) if log else points.astype(float)
-    inner = (at[1:] + at[:-1]) / 2
-    edges = np.concatenate([[2 * at[0] - inner[0]], inner, [2 * at[-1] - inner[-1]]])
-    return np.exp(edges) if log else edges
 
 
 def _words_of(surface: xr.DataArray) -> list[str]:
@@ -371,7 +363,7 @@ def _spans(ax: Axes, binding: xr.DataArray, points: npt.NDArray[Any]) -> None:
     import numpy as np
 
     codes, words = binding.to_numpy(), _words_of(binding)
-    edges = _edges(points, log=ax.get_xscale() == "log").clip(points[0], points[-1])
+    edges = edges_of(points, log=ax.get_xscale() == "log").clip(points[0], points[-1])
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
     for first, last in zip(starts, [*starts[1:], codes.size], strict=True):
         code, start, end = int(codes[first]), edges[first], edges[last]
@@ -383,7 +375,7 @@ def _spans(ax: Axes, binding: xr.DataArray, points: npt.NDArray[Any]) -> None:
 
 def _across(ax: Axes, surface: xr.DataArray, dim: str, points: npt.NDArray[Any]) -> None:
     unit = _unit(surface, dim)
-    if _grows_by_factors(points):
+    if grows_by_factors(points):
         ax.set_xscale("log")
     ax.set(xlim=(points.min(), points.max()), xlabel=style.words(dim, unit))
     style.scale_ticks(ax.xaxis, unit)
@@ -393,7 +385,7 @@ def _value_axis(ax: Axes, surface: xr.DataArray) -> None:
     unit = _unit(surface)
     values = surface.to_numpy()
     ax.set_ylabel(style.words(str(surface.name), unit))
-    if _spread(values):
+    if is_wide(values):
         ax.set_yscale("log")
     elif (values >= 0).any() and not (values < 0).any():
         ax.set_ylim(bottom=0)
@@ -440,7 +432,7 @@ def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.Data
     surface = surface.transpose(up, across)
     x, y = _points(surface, across), _points(surface, up)
     _across(ax, surface, across, x)
-    log = _grows_by_factors(y)
+    log = grows_by_factors(y)
     if log:
         ax.set_yscale("log")
     unit = _unit(surface, up)
@@ -451,8 +443,8 @@ def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.Data
         _regions(ax, surface, x, y, fill=True)
         return
     values = np.ma.masked_invalid(surface.to_numpy())
-    cells = (_edges(x, log=ax.get_xscale() == "log"), _edges(y, log=log))
-    wide = _spread(surface.to_numpy())
+    cells = (edges_of(x, log=ax.get_xscale() == "log"), edges_of(y, log=log))
+    wide = is_wide(surface.to_numpy())
     mesh = ax.pcolormesh(*cells, values, norm=LogNorm() if wide else None, rasterized=True)
     unit = _unit(surface)
     bar = ax.figure.colorbar(mesh, ax=ax, pad=0.02)
@@ -477,7 +469,7 @@ def _regions(ax: Axes, binding: xr.DataArray, x: npt.NDArray[Any], y: npt.NDArra
         name = words[int(code)]
         look = int(code) % len(_REGIONS)
         if fill:
-            borders = (_edges(x, log=ax.get_xscale() == "log"), _edges(y, log=ax.get_yscale() == "log"))
+            borders = (edges_of(x, log=ax.get_xscale() == "log"), edges_of(y, log=ax.get_yscale() == "log"))
             shown = np.ma.masked_where(~inside, np.zeros(codes.shape))
             ax.pcolormesh(*borders, shown, cmap=_one_color(_REGIONS[look]), label=name, rasterized=True)
             if _HATCHES[look] and min(codes.shape) > 1:

@@ -1,1 +1,1 @@
-"""Sourced numbers by name: chips, models, prices, calibrations, layouts; config.json."""
+"""Sourced numbers by name: chips, models, prices, calibrations, layouts, config.json."""

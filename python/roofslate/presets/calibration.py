@@ -32,7 +32,7 @@ _CATALOGS = {"model": models, "hardware": hardware}  # columns whose values may 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FittedConstants(Result, Mapping[str, "float | str"]):
-    """Constants, errors and bands of a `Calibration`, as far as calls read them: without measured rows."""
+    """Constants, errors and bands of a `Calibration` without its measured rows."""
 
     constants: tuple[Constant, ...]
     fits: Mapping[str, Fit]
@@ -89,15 +89,15 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         Returns
         -------
         pandas.DataFrame
-            Constants by constants; 0 between those of different outputs.
+            Constants by constants, with 0 between constants of different outputs.
         """
         import pandas as pd
 
         names = list(dict.fromkeys(name for fit in self.fits.values() for name in fit.constants))
-        found = pd.DataFrame(0.0, index=pd.Index(names, name="constant"), columns=names)
+        table = pd.DataFrame(0.0, index=pd.Index(names, name="constant"), columns=names)
         for fit in self.fits.values():
-            found.loc[list(fit.constants), list(fit.constants)] = np.array(fit.covariance)
-        return found
+            table.loc[list(fit.constants), list(fit.constants)] = np.array(fit.covariance)
+        return table
 
     @property
     def standard_errors(self) -> pd.Series:
@@ -114,20 +114,20 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
 
     @property
     def errors(self) -> pd.DataFrame:
-        """How far predictions are from what was measured, in sample and left out.
+        """Compare predictions with measurements, in sample and out of sample.
 
         Returns
         -------
         pandas.DataFrame
-            Indexed by output and what was left out; columns as `error_measures` names them. `coverage` is that of the
-            80 % band, of rows left out.
+            Indexed by output and omitted kind, columns as `error_measures` names them. `coverage` is the share in the
+            80% band, out of sample.
         """
         import pandas as pd
 
         rows = {(output, out): row for output, fit in self.fits.items() for out, row in fit.errors.items()}
         index = pd.MultiIndex.from_tuples(list(rows), names=["output", "left_out"])
-        found = pd.DataFrame(list(rows.values()), index=index, columns=list(ERRORS))
-        return found.astype({"rows": int})
+        table = pd.DataFrame(list(rows.values()), index=index, columns=list(ERRORS))
+        return table.astype({"rows": int})
 
     def to_frame(self) -> pd.DataFrame:
         """Table of the constants, one row each.
@@ -159,12 +159,12 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         Parameters
         ----------
         level : float
-            Share of measured values that the band should hold.
+            Share of measured values inside the band.
         output : str, optional
-            Where the calibration has several.
+            Required if the calibration has several.
         **kinds : str
-            ``model="Qwen3-32B"``, ``hardware="H200"`` and what else the constants were cross-validated by. What is not
-            told, or was never measured, widens the band.
+            ``model="Qwen3-32B"``, ``hardware="H200"`` and other kinds of the cross-validation. A kind that is missing
+            or was never measured widens the band.
 
         Returns
         -------
@@ -186,11 +186,11 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         rows = len(next(iter(kinds.values()), ()))
         keys = list(zip(*(kinds[column] for column in names), strict=True)) or [()] * rows
         each = {key: fit.band(level, dict(zip(names, key, strict=True))) for key in set(keys)}
-        found = np.array([each[key] for key in keys]).reshape(rows, 2)
-        return found[:, 0], found[:, 1]
+        factors = np.array([each[key] for key in keys]).reshape(rows, 2)
+        return factors[:, 0], factors[:, 1]
 
     def support(self, output: str | None = None, **kinds: str | None) -> str:
-        """What a prediction rests on, by what its model, chip and framework are.
+        """Name the support of a prediction, by its model, chip and framework.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         -------
         str
             ``"measured"``: rows of these kinds were fitted. ``"interpolated"``: each was measured, in other
-            combinations. ``"extrapolated: hardware=MI300X"``: what is named never was.
+            combinations. ``"extrapolated: hardware=MI300X"``: the named kind was never measured.
 
         Examples
         --------
@@ -266,11 +266,11 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         return dataclasses.replace(self, constants=tuple(constants))
 
     def bands(self, level: float = 0.8) -> Bands:
-        """Bands of this calibration: ``rs.evaluate(..., bands=calibration.bands(0.9), **calibration)``."""
+        """Return bands: ``rs.evaluate(..., bands=calibration.bands(0.9), **calibration)``."""
         return Bands(self, level)
 
     def fit(self, output: str | None = None) -> Fit:
-        """How an output was fitted; the only one where none is named."""
+        """Return the fit of an output, by default of the only one."""
         if output is None and len(self.fits) == 1:
             return next(iter(self.fits.values()))
         if output is None:
@@ -280,7 +280,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         return self.fits[output]
 
     def kind(self, column: str, name: str | None) -> str | None:
-        """The name under which a kind was measured: that of its preset, a system's chip, or the framework's own."""
+        """Return the measured name of a kind: of its preset, a system's chip, or the framework."""
         if column == "framework" and name is not None:
             return framework_name(name)
         if column not in _CATALOGS or name is None or name not in _CATALOGS[column]:
@@ -288,7 +288,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         return measured_as(_CATALOGS[column][name])
 
     def compare(self, other: FittedConstants) -> pd.DataFrame:
-        """The constants beside those of another calibration.
+        """Combine the constants with those of another calibration.
 
         Parameters
         ----------

@@ -57,14 +57,14 @@ def written(calibration: FittedConstants) -> str:
                 *(f"{toml_value(k)} = {toml_value(x)}" for k, x in c.values.items()),
             ]
     for fit in calibration.fits.values():
-        here = f"output.{fit.output}"
-        lines += ["", f"[{here}]"]
+        heading = f"output.{fit.output}"
+        lines += ["", f"[{heading}]"]
         lines += [f"{f.name} = {toml_value(getattr(fit, f.name))}" for f in _plain_fields(fit)]
         for name in ("kinds", "spread"):
-            lines += ["", f"[{here}.{name}]"]
+            lines += ["", f"[{heading}.{name}]"]
             lines += [f"{toml_value(key)} = {toml_value(x)}" for key, x in getattr(fit, name).items()]
         for out, row in fit.errors.items():
-            lines += ["", f"[{here}.errors.{toml_value(out)}]"]
+            lines += ["", f"[{heading}.errors.{toml_value(out)}]"]
             lines += [f"{key} = {toml_value(x)}" for key, x in row.items()]
     return "\n".join(lines) + "\n"
 
@@ -77,33 +77,33 @@ def _plain_fields(fit: Fit) -> list[dataclasses.Field[Any]]:
     ]
 
 
-def read(path: Path, made: type[Constants]) -> Constants:
-    """The calibration of a file; mistakes name the file, the line and the key."""
+def read(path: Path, constants_class: type[Constants]) -> Constants:
+    """Read the calibration of a file. Errors name the file, the line and the key."""
     file = TomlFile.read(path, "calibration")
     try:
-        return dataclasses.replace(_read(file.content, made), name=path.stem)
+        return dataclasses.replace(_read(file.content, constants_class), name=path.stem)
     except _FileError as mistake:
         raise PresetError(f"{path}, line {file.line(mistake.keys)}: {mistake}") from None
 
 
 class _FileError(Exception):
-    """What is wrong in a file, and the keys that lead there."""
+    """A mistake in a file, and the keys that lead to it."""
 
     def __init__(self, message: object, *keys: str) -> None:
         super().__init__(f"{'.'.join(keys)}: {message}")
         self.keys = keys
 
 
-def _read(content: Mapping[str, Any], made: type[Constants]) -> Constants:
+def _read(content: Mapping[str, Any], constants_class: type[Constants]) -> Constants:
     constants = tuple(_constant(name, table) for name, table in _tables(content, "constant").items())
     fits = {name: _fit(name, table) for name, table in _tables(content, "output").items()}
     named = {constant.name for constant in constants}
     for name, fit in fits.items():
-        for wanted in fit.constants:
-            if wanted.partition("[")[0] not in named:
-                raise _FileError(f"there is no constant {wanted!r}", "output", name, "constants")
+        for constant_name in fit.constants:
+            if constant_name.partition("[")[0] not in named:
+                raise _FileError(f"there is no constant {constant_name!r}", "output", name, "constants")
     texts = [_text(content, key) for key in ("data", "date")]
-    return made(constants, fits, _settings(content.get("settings")), *texts)
+    return constants_class(constants, fits, _settings(content.get("settings")), *texts)
 
 
 def _settings(table: Any) -> dict[str, float | str]:
@@ -122,38 +122,38 @@ def _check_setting(name: str, x: Any) -> None:
 
 
 def _tables(content: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, Any]]:
-    found = content.get(key)
-    if not isinstance(found, dict) or not found or not all(isinstance(table, dict) for table in found.values()):
+    tables = content.get(key)
+    if not isinstance(tables, dict) or not tables or not all(isinstance(table, dict) for table in tables.values()):
         raise _FileError(f"expected a table for each {key}", key)
-    for name in found:
+    for name in tables:
         if name not in entries():
             raise _FileError(unknown_quantity(name), key, name)
-    return found
+    return tables
 
 
-def _text(table: Mapping[str, Any], key: str, *here: str) -> str:
+def _text(table: Mapping[str, Any], key: str, *key_path: str) -> str:
     if not isinstance(table.get(key), str):
-        raise _FileError(f"expected a text, got {shown(table.get(key))}", *here, key)
+        raise _FileError(f"expected a text, got {shown(table.get(key))}", *key_path, key)
     return str(table[key])
 
 
-def _number(table: Mapping[str, Any], key: str, *here: str) -> float:
+def _number(table: Mapping[str, Any], key: str, *key_path: str) -> float:
     x = table.get(key)
     if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x < math.inf:
-        raise _FileError(f"expected a number from 0 on, got {shown(x)}", *here, key)
+        raise _FileError(f"expected a number of at least 0, got {shown(x)}", *key_path, key)
     return float(x)
 
 
-def _numbers(x: Any, length: int, *here: str) -> tuple[float, ...]:
-    whole = isinstance(x, list) and len(x) == length
-    if not whole or not all(type(y) in (int, float) and math.isfinite(y) for y in x):
-        raise _FileError(f"expected a list of {length} numbers", *here)
+def _numbers(x: Any, length: int, *key_path: str) -> tuple[float, ...]:
+    complete = isinstance(x, list) and len(x) == length
+    if not complete or not all(type(y) in (int, float) and math.isfinite(y) for y in x):
+        raise _FileError(f"expected a list of {length} numbers", *key_path)
     return tuple(map(float, x))
 
 
-def _texts(x: Any, *here: str) -> tuple[str, ...]:
+def _texts(x: Any, *key_path: str) -> tuple[str, ...]:
     if not isinstance(x, list) or not all(isinstance(y, str) for y in x):
-        raise _FileError("expected a list of texts", *here)
+        raise _FileError("expected a list of texts", *key_path)
     return tuple(x)
 
 
@@ -173,19 +173,19 @@ def _constant(name: str, table: Mapping[str, Any]) -> Constant:
 
 
 def _fit(name: str, table: Mapping[str, Any]) -> Fit:
-    here = ("output", name)
-    constants = _texts(table.get("constants"), *here, "constants")
+    key_path = ("output", name)
+    constants = _texts(table.get("constants"), *key_path, "constants")
     covariance = table.get("covariance")
     if not isinstance(covariance, list) or len(covariance) != len(constants):
-        raise _FileError(f"expected {len(constants)} rows", *here, "covariance")
+        raise _FileError(f"expected {len(constants)} rows", *key_path, "covariance")
     parts: dict[str, Mapping[str, Any]] = {}
     for part in ("kinds", "spread", "errors"):
         parts[part] = table.get(part, {})
         if not isinstance(parts[part], dict):
-            raise _FileError("expected a table", *here, part)
-    kinds = {column: _texts(x, *here, "kinds", column) for column, x in parts["kinds"].items()}
+            raise _FileError("expected a table", *key_path, part)
+    kinds = {column: _texts(x, *key_path, "kinds", column) for column, x in parts["kinds"].items()}
     spread = {
-        key: _numbers(parts["spread"].get(key), len(PERCENTILES), *here, "spread", key) for key in (KNOWN, *kinds)
+        key: _numbers(parts["spread"].get(key), len(PERCENTILES), *key_path, "spread", key) for key in (KNOWN, *kinds)
     }
     errors = {}
     for out, row in parts["errors"].items():
@@ -194,18 +194,18 @@ def _fit(name: str, table: Mapping[str, Any]) -> Fit:
             or set(row) != set(ERRORS)
             or not all(type(x) in (int, float) for x in row.values())
         ):
-            raise _FileError(f"expected the numbers {', '.join(ERRORS)}", *here, "errors", out)
+            raise _FileError(f"expected the numbers {', '.join(ERRORS)}", *key_path, "errors", out)
         errors[out] = {key: float(row[key]) for key in ERRORS}
     return Fit(
         name,
-        _text(table, "measured", *here),
+        _text(table, "measured", *key_path),
         constants,
-        tuple(_numbers(row, len(constants), *here, "covariance") for row in covariance),
+        tuple(_numbers(row, len(constants), *key_path, "covariance") for row in covariance),
         errors,
         spread,
         kinds,
-        _number(table, "between", *here),
-        _number(table, "within", *here),
-        _text(table, "anchor", *here) if "anchor" in table else None,
-        _texts(table.get("together", []), *here, "together"),
+        _number(table, "between", *key_path),
+        _number(table, "within", *key_path),
+        _text(table, "anchor", *key_path) if "anchor" in table else None,
+        _texts(table.get("together", []), *key_path, "together"),
     )

@@ -1,4 +1,4 @@
-"""Calibrations as presets: the floor, those that come with the package, and those of a user."""
+"""Calibrations as presets: the lower bound, those of the package, and those of a user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLOOR = "floor"  # every constant of a real machine at its ideal value
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CalibrationPreset(Preset):
-    """A calibration as calls take it, with its fits; the floor has none."""
+    """A calibration as calls take it, with its fits. The lower bound has none."""
 
     constants: FittedConstants | None = field(default=None, compare=False)
 

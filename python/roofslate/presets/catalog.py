@@ -94,6 +94,12 @@ class Catalog(Mapping[str, Preset]):
             return []
         return meant_by(name, _library.shelf(self._section).presets.values(), parts=self._section in _PARTS)
 
+    def __getattr__(self, name: str) -> Any:
+        hint = ""
+        if not name.startswith("_"):
+            hint = f". Find entries with rs.{self._section}.search('words'), or filter rs.{self._section}.to_frame()"
+        raise AttributeError(f"a catalog has no attribute {name!r}{hint}", name=name, obj=self)
+
     def _ipython_key_completions_(self) -> list[str]:
         return _library.shelf(self._section).names()
 
@@ -158,7 +164,7 @@ class Catalog(Mapping[str, Preset]):
         date: str = "",
         **values: Any,
     ) -> Preset:
-        """Add a preset of your own.
+        """Add your own preset.
 
         Parameters
         ----------
@@ -176,7 +182,7 @@ class Catalog(Mapping[str, Preset]):
         Returns
         -------
         Preset
-            Also found under its name, from now on and in the whole process.
+            Also registered under its name in the whole process.
 
         Raises
         ------
@@ -239,7 +245,7 @@ class Catalog(Mapping[str, Preset]):
         ------
         UnknownName
             For an entry that does not exist.
-        PresetError
+        For a day outside of the validity of every entry, naming the nearest, and for an invalid day.
             For a day outside of the validity of every entry, naming the nearest, and for what is no day.
 
         Examples
@@ -260,7 +266,7 @@ class Catalog(Mapping[str, Preset]):
         return nearest
 
     def on(self, date: str | datetime.date, /) -> dict[str, Preset]:
-        """Look up the presets that held on a day, by their attributes ``valid_from`` and ``valid_until``.
+        """Look up the presets valid on a day, by ``valid_from`` and ``valid_until``.
 
         Parameters
         ----------
@@ -275,7 +281,7 @@ class Catalog(Mapping[str, Preset]):
         Raises
         ------
         PresetError
-            For what is no day.
+            For an invalid day.
 
         Examples
         --------
@@ -291,8 +297,8 @@ class Catalog(Mapping[str, Preset]):
         """List numbers that are stale, unverified, or contradicted.
 
         Stale is a price whose series has no entry for the day, or whose entry in force is older than a year.
-        Contradicted is a number with another published figure (`Preset.conflicts`) without a decision between them, or
-        an entry that holds on a day on which another one of its series does.
+        Contradicted is a number with another published figure (`Preset.conflicts`) without a decision between them,
+        or an entry whose validity overlaps with another one of its series on the day.
 
         Parameters
         ----------
@@ -307,7 +313,7 @@ class Catalog(Mapping[str, Preset]):
         Raises
         ------
         PresetError
-            For what is no day.
+            For an invalid day.
 
         Examples
         --------
@@ -352,7 +358,7 @@ class Catalog(Mapping[str, Preset]):
 
 
 def measured_as(preset: Preset) -> str:
-    """Name under which runs of a preset were measured: that of a system's chip, if the system leaves it as it is."""
+    """Return the name under which runs of a preset were measured: itself or a system's chip."""
     for name in preset.bases:
         base = _library.find("hardware", name) if preset.kind == "hardware" else None
         if base is not None and "chips" not in base.values and base.values.items() <= preset.values.items():
@@ -392,7 +398,7 @@ def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
 
 
 def _marked(fact: Fact | None) -> str:
-    """Text of a number in a table; a star marks one that was not checked in its source."""
+    """Write a number for a table, with a star if it was not checked in its source."""
     return "" if fact is None else f"{fact}{'' if fact.read else ' *'}"
 
 

@@ -32,7 +32,7 @@ class Rule:
     valid: Callable[[int, int], list[int]]  # by part and whole: the nearest parts that are legal
 
     def complaint(self, among: npt.NDArray[np.bool_]) -> str:
-        """Why none of these layouts is legal."""
+        """Explain the refusal of all these layouts."""
         parts, wholes = (np.unique(np.broadcast_to(x, among.shape)[among]) for x in (self.parts, self.wholes))
         complaint = f"{self.part} {_listed(parts)} does not {self.verb} {self.whole} {_listed(wholes)}"
         if len(parts) > 1 or len(wholes) > 1:
@@ -43,8 +43,8 @@ class Rule:
 
 def _listed(values: Integers) -> str:
     """Different values in words, the first few."""
-    found = [str(x) for x in np.unique(values).tolist()]
-    return ", ".join(found) if len(found) <= 6 else ", ".join([*found[:5], "...", found[-1]])
+    texts = [str(x) for x in np.unique(values).tolist()]
+    return ", ".join(texts) if len(texts) <= 6 else ", ".join([*texts[:5], "...", texts[-1]])
 
 
 def at_most(_: int, total: int) -> list[int]:
@@ -66,7 +66,7 @@ def _nearest_related(part: int, total: int) -> list[int]:
 
 
 def divides(part: str, parts: Integers, whole: str, wholes: Integers, *, either: bool = False) -> Rule:
-    """The part divides the whole; `either`: or the whole divides the part, each piece having copies."""
+    """Require that the part divides the size, or with `either` that the size divides the part."""
     holds = wholes % parts == 0
     if either:
         holds |= parts % wholes == 0
@@ -96,6 +96,6 @@ def _divisors_of(number: int) -> Integers:
     root = math.isqrt(odd)
     trials = (np.arange(first, min(first + _TRIALS, root + 1)) for first in range(1, root + 1, _TRIALS))
     small = np.concatenate([trial[odd % trial == 0] for trial in trials])
-    found = np.concatenate([small, odd // small])
-    representable = (found[found <= 2**62 >> k] << k for k in range(powers.bit_length()))
+    odd_divisors = np.concatenate([small, odd // small])
+    representable = (odd_divisors[odd_divisors <= 2**62 >> k] << k for k in range(powers.bit_length()))
     return np.unique(np.concatenate(list(representable)))

@@ -1,4 +1,4 @@
-"""Files of presets: TOML, read within limits and checked key by key; what is wrong is named with its file and line."""
+"""Files of presets: TOML within limits, checked key by key with file and line in errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SOURCE = "{ source = '...', date = '2026-05', read = true }"
 
 
 class _FileError(Exception):
-    """What is wrong in a file, and the keys that lead there."""
+    """A mistake in a file, and the keys that lead to it."""
 
     def __init__(self, message: object, *keys: str) -> None:
         super().__init__(str(message))
@@ -49,7 +49,7 @@ def read_file(
     find : callable
         Looks a base up, by section and name.
     put : callable
-        Takes each preset with its section; a PresetError that it raises is told with the line of the preset.
+        Receives each preset with its section. A PresetError that it raises is extended by the preset's line.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def read_file(
         With the file and the line.
     """
     file = TomlFile.read(path, "preset file")
-    found = []
+    result = []
     with _lines(path, file):
         for section, presets in file.content.items():
             if section not in KINDS:
@@ -74,8 +74,8 @@ def read_file(
                     put(section, preset)
                 except PresetError as error:
                     raise _FileError(error, section, name) from None
-                found.append(preset)
-    return found
+                result.append(preset)
+    return result
 
 
 class Part(NamedTuple):
@@ -89,21 +89,21 @@ class Part(NamedTuple):
 
 
 def parts_of(path: Path) -> list[Part]:
-    """Find the presets of a file by the lines that begin their tables, without reading the rest.
+    """Find the presets of a file by the headings of their tables, without a full parse.
 
-    The file must be written as those of the package are: a line ``[section.name]`` or ``[section."name"]`` begins a
-    preset, what follows up to the next such line belongs to it. Its aliases are in one line, its published ids too.
+    The file must be written like those of the package: a line ``[section.name]`` or ``[section."name"]`` begins a
+    preset, which extends to the next such line. Its aliases are in one line, its published ids too.
     """
     _, *pieces = _BEGIN.split("\n" + path.read_text(encoding="utf-8"))
-    found = []
+    parts = []
     for section, quoted, name, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
         aliases = tuple(name for listed in _NAMES.findall(text) for name in _TEXT.findall(listed))
-        found.append(Part(path, section, quoted or name, aliases, text))
-    return found
+        parts.append(Part(path, section, quoted or name, aliases, text))
+    return parts
 
 
 def read_part(part: Part, find: Callable[[str, str], Preset | None]) -> Preset:
-    """Read one preset by itself, as `read_file` does in its turn; the line of an error counts from its own first."""
+    """Read one preset by itself, like `read_file`. Lines of errors count from its first line."""
     file = TomlFile.parse(part.path, f'[{part.section}."{part.name}"]\n{part.text}', "preset file")
     with _lines(part.path, file):
         return _preset(part.section, part.name, file.content[part.section][part.name], find, part.path)
@@ -111,7 +111,7 @@ def read_part(part: Part, find: Callable[[str, str], Preset | None]) -> Preset:
 
 @contextlib.contextmanager
 def _lines(path: Path, file: TomlFile) -> Iterator[None]:
-    """Tell what is wrong with its line."""
+    """Extend an error by its line."""
     try:
         yield
     except _FileError as trouble:
@@ -119,41 +119,41 @@ def _lines(path: Path, file: TomlFile) -> Iterator[None]:
 
 
 def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Preset | None], path: Path) -> Preset:
-    here, who = (section, name), shown(name)
+    key_path, who = (section, name), shown(name)
     if not isinstance(table, dict):
-        raise _FileError(f"{who} should be a table", *here)
+        raise _FileError(f"{who} should be a table", *key_path)
     expected = {"aliases": list, "attributes": dict, "base": str, "conflicts": list, "note": str, "sources": list}
     expected |= {"published": list, "values": dict}
     for key, value in table.items():
         if key not in expected:
-            raise _FileError(unknown(f"key of {who}", key, expected), *here, key)
+            raise _FileError(unknown(f"key of {who}", key, expected), *key_path, key)
         if not isinstance(value, expected[key]):
-            raise _FileError(f"{key!r} of {who} should be a {expected[key].__name__}", *here, key)
+            raise _FileError(f"{key!r} of {who} should be a {expected[key].__name__}", *key_path, key)
     start = None
     if "base" in table:
         start = find(section, table["base"])
         if start is None:
-            raise _FileError(f"the base {shown(table['base'])} of {who} is not defined before it", *here, "base")
+            raise _FileError(f"the base {shown(table['base'])} of {who} is not defined before it", *key_path, "base")
     values = table.get("values", {})
     if not values:
-        raise _FileError(f"{who} supplies no values", *here)
-    published = _published(section, table.get("published", []), here)
-    sources = _sources(table.get("sources", []), [*values, *published], here)
+        raise _FileError(f"{who} supplies no values", *key_path)
+    published = _published(section, table.get("published", []), key_path)
+    sources = _sources(table.get("sources", []), [*values, *published], key_path)
     facts = dict(start.facts) if start else {}
     for quantity, written in values.items():
         source, date, read = sources[quantity]
         try:
             facts[quantity] = fact_of(quantity, written, source, date, read=read)
         except RoofslateError as error:
-            raise _FileError(error, *here, "values", quantity) from None
-    attributes = {**(start.attributes if start else {}), **_attributes(table.get("attributes", {}), here)}
+            raise _FileError(error, *key_path, "values", quantity) from None
+    attributes = {**(start.attributes if start else {}), **_attributes(table.get("attributes", {}), key_path)}
     note = table.get("note", "")
-    _check_text("note", note, *here, "note")
+    _check_text("note", note, *key_path, "note")
     aliases = table.get("aliases", [])
     if not all(isinstance(alias, str) for alias in aliases):
-        raise _FileError("aliases are texts", *here, "aliases")
+        raise _FileError("aliases are texts", *key_path, "aliases")
     bases = (start.name, *start.bases) if start else ()
-    conflicts = tuple(_conflict(entry, facts, here) for entry in table.get("conflicts", []))
+    conflicts = tuple(_conflict(entry, facts, key_path) for entry in table.get("conflicts", []))
     ids = {each: origin_of(*sources[each][:2], read=sources[each][2]) for each in published}
     preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path), bases, conflicts, ids)
     if section == "prices" and preset.date:
@@ -161,19 +161,21 @@ def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Pres
     return preset
 
 
-def _published(section: str, ids: list[Any], here: tuple[str, str]) -> list[str]:
+def _published(section: str, ids: list[Any], key_path: tuple[str, str]) -> list[str]:
     """Ids under which a model is published."""
     if ids and section != "models":
-        raise _FileError(f"only models have published ids, {shown(here[1])} is in {section!r}", *here, "published")
+        raise _FileError(
+            f"only models have published ids, {shown(key_path[1])} is in {section!r}", *key_path, "published"
+        )
     for each in ids:
         if not isinstance(each, str) or not _ID.fullmatch(each):
-            raise _FileError(f"a published id is 'organisation/name', got {shown(each)}", *here, "published")
+            raise _FileError(f"a published id is 'organisation/name', got {shown(each)}", *key_path, "published")
     return ids
 
 
-def _conflict(entry: Any, facts: Mapping[str, Fact], here: tuple[str, str]) -> Conflict:
+def _conflict(entry: Any, facts: Mapping[str, Fact], key_path: tuple[str, str]) -> Conflict:
     """Read a figure that contradicts the preset's own."""
-    at = (*here, "conflicts")
+    at = (*key_path, "conflicts")
     if not isinstance(entry, dict) or not set(entry) <= {"of", "value", "source", "date", "read", "decision"}:
         raise _FileError("a conflict has the keys of, value, source, date, read, decision", *at)
     quantity = entry.get("of")
@@ -190,9 +192,9 @@ def _conflict(entry: Any, facts: Mapping[str, Fact], here: tuple[str, str]) -> C
         raise _FileError(error, *at) from None
 
 
-def _attributes(given: Mapping[str, Any], here: tuple[str, str]) -> Mapping[str, float | str]:
+def _attributes(given: Mapping[str, Any], key_path: tuple[str, str]) -> Mapping[str, float | str]:
     for key, value in given.items():
-        at = (*here, "attributes", key)
+        at = (*key_path, "attributes", key)
         if isinstance(value, str):
             _check_text(f"the attribute {shown(key)}", value, *at)
         elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -222,32 +224,34 @@ def _source(entry: Mapping[str, Any], *at: str) -> tuple[str, str, bool]:
     return text, date, read
 
 
-def _sources(entries: list[Any], values: Collection[str], here: tuple[str, str]) -> dict[str, tuple[str, str, bool]]:
+def _sources(
+    entries: list[Any], values: Collection[str], key_path: tuple[str, str]
+) -> dict[str, tuple[str, str, bool]]:
     """Source, date and whether it was read, for each value and published id, one source each."""
-    at = (*here, "sources")
+    at = (*key_path, "sources")
     if not entries:
-        raise _FileError(f"{shown(here[1])} says nothing of where its values come from: sources = [{_SOURCE}]", *at)
-    told: dict[str, tuple[str, str, bool]] = {}
-    rest = None
+        raise _FileError(f"{shown(key_path[1])} says nothing of where its values come from: sources = [{_SOURCE}]", *at)
+    by_quantity: dict[str, tuple[str, str, bool]] = {}
+    default = None
     for entry in entries:
         if not isinstance(entry, dict) or not set(entry) <= {"of", "source", "date", "read"}:
             raise _FileError("a source has the keys of, source, date, read", *at)
         text, date, read = _source(entry, *at)
         if "of" not in entry:
-            if rest is not None:
+            if default is not None:
                 raise _FileError("two sources without 'of': only one can have the rest", *at)
-            rest = (text, date, read)
+            default = (text, date, read)
             continue
         names = entry["of"] if isinstance(entry["of"], list) else [entry["of"]]
         for quantity in names:
             if not isinstance(quantity, str) or quantity not in values:
                 raise _FileError(f"a source is given for {shown(quantity)}, which has no value here", *at)
-            if quantity in told:
+            if quantity in by_quantity:
                 raise _FileError(f"{quantity!r} has two sources", *at)
-            told[quantity] = (text, date, read)
+            by_quantity[quantity] = (text, date, read)
     for quantity in values:
-        if quantity not in told:
-            if rest is None:
-                raise _FileError(f"{shown(quantity)} has no source", *here, "values", quantity)
-            told[quantity] = rest
-    return told
+        if quantity not in by_quantity:
+            if default is None:
+                raise _FileError(f"{shown(quantity)} has no source", *key_path, "values", quantity)
+            by_quantity[quantity] = default
+    return by_quantity

@@ -35,20 +35,20 @@ def joint(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
 def error_measures(
     predicted: Values, measured: Values, inside: npt.NDArray[np.bool_] | None = None
 ) -> dict[str, float]:
-    """How far predictions are from what was measured.
+    """Measure the errors of predictions relative to measurements.
 
     Parameters
     ----------
     predicted, measured : numpy.ndarray
     inside : numpy.ndarray of bool, optional
-        Which measured values lie within their bands.
+        Whether each measured value is inside its band.
 
     Returns
     -------
     dict
         `rows`; mean (`mape`) and median (`median`) of abs(predicted / measured - 1); of the logarithm of that ratio the
         root of the mean square (`rms_log`) and, as a factor less 1, the mean (`bias`); the share of rows within a
-        factor of 2 (`within_2x`) and within their bands (`coverage`). NaN where nothing is told.
+        factor of 2 (`within_2x`) and within their bands (`coverage`). NaN if undefined.
     """
     log = np.log(predicted / measured)
     if not len(log):
@@ -82,7 +82,7 @@ class Constant:
     output : str
         The output whose measurements fixed it.
     by : str
-        Column by whose values it differs, if it does; `value` is then the geometric mean of `values`.
+        Column by whose values it differs, if any. `value` is then the geometric mean of `values`.
     values : dict of float
         By value of that column.
     """
@@ -103,7 +103,7 @@ class Constant:
 
     @property
     def remark(self) -> str:
-        """What it differs by, and at which end of its range it lies, if it does."""
+        """Describe the column it differs by, and the end of its range that it reached."""
         if self.values:
             unit = lookup(self.name).unit
             return ", ".join(f"{value} {units.format(x, unit, 2)}" for value, x in self.values.items())
@@ -115,7 +115,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Fit:
-    """How one output was fitted.
+    """Fit of one output.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Fit:
         By what was left out: `ERRORS`, see `error_measures`.
     spread : dict of tuple
         Percentiles of ln(measured / predicted) of rows that were left out: ``"measured"``, where each of their kinds
-        stood in other rows; by the name of a column, where that kind stood in no other row.
+        was in other rows, or the name of a column whose kind was in no other row.
     kinds : dict of tuple
         By column: what was measured.
     between, within : float
@@ -153,20 +153,20 @@ class Fit:
     together: tuple[str, ...] = ()
 
     def support(self, kinds: Mapping[str, str | None]) -> str:
-        """What a prediction rests on: ``measured``, ``interpolated`` or ``extrapolated`` with what lies outside.
+        """Classify a prediction: ``measured``, ``interpolated`` or ``extrapolated`` with its cause.
 
         Measured: rows of the same kinds were fitted. Interpolated: each kind was, in other combinations. A kind that is
-        not told counts as any.
+        not given matches any.
         """
-        told = {column: kinds[column] for column in self.kinds if kinds.get(column) is not None}
-        outside = [f"{column}={name}" for column, name in told.items() if name not in self.kinds[column]]
+        given = {column: kinds[column] for column in self.kinds if kinds.get(column) is not None}
+        outside = [f"{column}={name}" for column, name in given.items() if name not in self.kinds[column]]
         if outside:
             return f"{EXTRAPOLATED}: {', '.join(outside)}"
         rows = (dict(zip(self.kinds, names.split(_JOINT), strict=False)) for names in self.together)
-        return MEASURED if any(told.items() <= row.items() for row in rows) else INTERPOLATED
+        return MEASURED if any(given.items() <= row.items() for row in rows) else INTERPOLATED
 
     def band(self, level: float, kinds: Mapping[str, str | None]) -> tuple[float, float]:
-        """Factors from a prediction to the ends of its band; what is not told counts as never measured."""
+        """Return factors from a prediction to its band. A missing kind counts as unmeasured."""
         ends = ((1 - level) / 2, (1 + level) / 2)
         low, high = np.interp(ends, PERCENTILES, self.spread[KNOWN])
         for column, measured in self.kinds.items():
@@ -181,11 +181,11 @@ def check_level(level: Any) -> float:
     if isinstance(level, (bool, np.bool_)) or not isinstance(level, (int, float, np.integer, np.floating)):
         raise InputTypeError(f"the level of a band is a number between 0 and 1, got {shown(level)}")
     if not 0 < level < 1:
-        raise ValueRangeError(f"the level of a band lies between 0 and 1, got {shown(level)}")
+        raise ValueRangeError(f"the level of a band is between 0 and 1, got {shown(level)}")
     return float(level)
 
 
 def errors_text(row: Mapping[str, float]) -> str:
-    held = row["coverage"]
-    inside = "" if math.isnan(held) else f", the 80 % band holds {100 * held:.0f} %"
+    coverage = row["coverage"]
+    inside = "" if math.isnan(coverage) else f", {100 * coverage:.0f}% inside the 80% band"
     return f"{100 * row['mape']:.1f} % / {100 * row['median']:.1f} % of {row['rows']:,.0f} rows{inside}"

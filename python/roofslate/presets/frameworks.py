@@ -1,4 +1,4 @@
-"""Names of serving frameworks: what tables call them, and the one under which they were measured."""
+"""Names of serving frameworks: spellings in tables, and the measured name of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRITTEN = {
     "LLM Foundry": ("llmfoundry",),
 }
 
-_OWN = {written: own for own, every in _WRITTEN.items() for written in every}
+_OWN = {written: name for name, every in _WRITTEN.items() for written in every}
 _BESIDE = re.compile(r"^(nvidia|ai|dynamo)+|v?\d+(\.[\w.]*)?$")  # what routes to the engine, and its version
 
 

@@ -1,4 +1,4 @@
-"""The catalog of kernel facts: what kernels take and reach, by chip, engine and number format."""
+"""The catalog of kernel facts: times and efficiencies by chip, engine and number format."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def _catalog() -> pd.DataFrame:
 
 
 def kernel_facts(chip: str | None = None, fact: str | None = None) -> pd.DataFrame:
-    """Facts about kernels: fixed times, and the shares of bandwidth and of the bf16 peak that they reach.
+    """Return facts about kernels: fixed times, and fractions of bandwidth and bf16 peak.
 
-    Estimates take what the quickest engine reaches on a chip; its preset in `hardware` has these values, as shares of
-    the peak in their own format. A chip of your own has them from `load_presets` or ``hardware.define``.
+    Estimates use the values of the quickest engine on a chip. Its preset in `hardware` has these values, as fractions
+    of the peak in their format. Your own chip gets them from `load_presets` or ``hardware.define``.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def kernel_facts(chip: str | None = None, fact: str | None = None) -> pd.DataFra
     Returns
     -------
     pandas.DataFrame
-        Columns `fact`, `chip`, `engine`, `engine_version`, `format`, `chips`, `value`, `unit`, `low` and `high` (10 %
-        and 90 % of the samples), `samples`, `method`, `source`, `date`.
+        Columns `fact`, `chip`, `engine`, `engine_version`, `format`, `chips`, `value`, `unit`, `low` and `high` (10%
+        and 90% of the samples), `samples`, `method`, `source`, `date`.
 
     Raises
     ------
@@ -56,11 +56,11 @@ def kernel_facts(chip: str | None = None, fact: str | None = None) -> pd.DataFra
     >>> print(rs.kernel_facts("B200", "attention_prefill_bf16_peak_share")["value"].max())
     0.5921
     """
-    found = _catalog()
-    for column, wanted in (("chip", chip), ("fact", fact)):
-        if wanted is not None:
-            known = found[column].unique().tolist()
-            if wanted not in _catalog()[column].to_numpy():
-                raise unknown(f"{column} of the kernel catalog", wanted, known)
-            found = found[found[column] == wanted]
-    return found.reset_index(drop=True)
+    facts = _catalog()
+    for column, requested in (("chip", chip), ("fact", fact)):
+        if requested is not None:
+            known = facts[column].unique().tolist()
+            if requested not in _catalog()[column].to_numpy():
+                raise unknown(f"{column} of the kernel catalog", requested, known)
+            facts = facts[facts[column] == requested]
+    return facts.reset_index(drop=True)

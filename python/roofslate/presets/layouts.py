@@ -1,4 +1,4 @@
-"""Layouts: how the chips of a replica share a model out, which are legal, and which one a rule takes.
+"""Layouts: partition of a model among a replica's chips, legality, and the default rule.
 
 Heads and matrices must divide. Stages and experts need not: the fullest stage and the fullest chip hold up the others.
 """
@@ -29,7 +29,7 @@ __all__ = [
     "training_layouts_by_rule",
 ]
 
-# What is shared out; one that is not known is not asked.
+# The partitioned sizes. An unknown size imposes no rule.
 SIZES = (
     "layers",
     "model_chunks",
@@ -51,7 +51,7 @@ Rules = Callable[["_Partial"], "Iterator[Rule]"]
 
 
 class Search(enum.Enum):
-    """When `deploy` searches a dimension that the outputs depend on."""
+    """Condition for `deploy` to search a dimension that the outputs depend on."""
 
     ALWAYS = enum.auto()
     GIVEN = enum.auto()  # only where the caller gives numbers for it
@@ -60,7 +60,7 @@ class Search(enum.Enum):
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension of parallelism: legal layouts, the search, its table and the docs derive from this record.
+    """One dimension of parallelism, the source for legal layouts, search, table and docs.
 
     Attributes
     ----------
@@ -111,10 +111,10 @@ class _Partial:
     def of_stage(self) -> Rule:
         return divides(self.name, self.part, _STAGE, self.stage)
 
-    def of_size(self, whole: str, *, either: bool = False) -> Iterator[Rule]:
-        """The part divides a size, where it is known."""
-        if whole in self.sizes:
-            yield divides(self.name, self.part, whole, np.asarray(self.sizes[whole]), either=either)
+    def of_size(self, size_name: str, *, either: bool = False) -> Iterator[Rule]:
+        """Require that the part divides a size, if the size is known."""
+        if size_name in self.sizes:
+            yield divides(self.name, self.part, size_name, np.asarray(self.sizes[size_name]), either=either)
 
 
 def _no_rule(_: _Partial) -> Iterator[Rule]:
@@ -180,9 +180,9 @@ def _of_experts(layouts: _Partial) -> Iterator[Rule]:
         experts = np.asarray(layouts.sizes["experts"])
         words = "leave an expert to each part of", "experts"
         yield Rule(layouts.name, layouts.part, *words, experts, layouts.part <= experts, at_most)
-    left = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
-    shared = np.minimum(left, at["tensor_parallel"])  # groups with batches of their own have copies
-    yield divides("the chips of an expert:", shared, "those that all its copies have:", left)
+    available = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
+    shared = np.minimum(available, at["tensor_parallel"])  # groups with separate batches have copies
+    yield divides("the chips of an expert:", shared, "those that all its copies have:", available)
     width = "expert_intermediate_size"
     if width in layouts.sizes:
         yield divides("the chips of an expert:", shared, width, np.asarray(layouts.sizes[width]))
@@ -211,7 +211,7 @@ _IN_STAGE = tuple(dimension.name for dimension in DIMENSIONS.values() if dimensi
 
 
 def dimensions_searched(reached: Collection[str], given: Collection[str], *, training: bool) -> list[str]:
-    """Dimensions that `deploy` searches: outputs depend on them, and they apply to serving or training."""
+    """Return the dimensions that `deploy` searches: relevant to the outputs and the purpose."""
     names = []
     for dimension in DIMENSIONS.values():
         search = dimension.training if training else dimension.serving
@@ -280,27 +280,27 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
     {64}
     """
     known = {name: int(sizes[name]) for name in SIZES if name in sizes and float(sizes[name]).is_integer()}
-    taken = {name: whole_numbers(name, values) for name, values in candidates.items() if values is not None}
-    every = divisors(taken["chips"])
-    free: dict[str, Integers] = dict.fromkeys((name for name in candidates if name not in taken), every)
+    chosen = {name: whole_numbers(name, values) for name, values in candidates.items() if values is not None}
+    every = divisors(chosen["chips"])
+    free: dict[str, Integers] = dict.fromkeys((name for name in candidates if name not in chosen), every)
     if "microbatches" in free and "global_batch_size" in known:
         free["microbatches"] = divisors(np.array([known["global_batch_size"]]))
     free["expert_parallel"] = every if known.get("experts", 1) > 1 else every[:1]
-    at: dict[str, Integers] = {"chips": taken["chips"]}
+    at: dict[str, Integers] = {"chips": chosen["chips"]}
     for name, dimension in itertools.islice(DIMENSIONS.items(), 1, None):
-        if name == "tensor_parallel" and name not in taken:
+        if name == "tensor_parallel" and name not in chosen:
             stage = at["chips"] // at["pipeline_stages"]
             at[name] = np.maximum(stage // np.prod([at[each] for each in _IN_STAGE[:-1]], axis=0), 1)
         else:
-            values = taken.get(name, free.get(name, np.ones(1, np.int64)))
+            values = chosen.get(name, free.get(name, np.ones(1, np.int64)))
             each = np.tile(values, len(at["chips"]))
             at = {part: np.repeat(x, len(values)) for part, x in at.items()} | {name: each}
         legal = np.ones(len(at["chips"]), bool)
         for rule in dimension.rules(_Partial(name, at, known)):
-            left = legal & rule.holds
-            if not left.any():
+            remaining = legal & rule.holds
+            if not remaining.any():
                 raise ValueRangeError(rule.complaint(legal))
-            legal = left
+            legal = remaining
         at = {part: x[legal] for part, x in at.items()}
     return at
 
@@ -308,11 +308,11 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
 def layouts_by_rule(
     chips: int, domain: int, sizes: Mapping[str, int], given: Mapping[str, int]
 ) -> list[dict[str, int]]:
-    """The layout of a replica that serves where none is given, and those to take instead while copies find no room.
+    """Return the default serving layout, and alternatives in case weight copies do not fit.
 
-    Of a dense model as many chips of a scale-up domain share each matrix as can, the rest are stages. Of a model with
-    routed experts no more than have a head of the cache of their own, one where the cache is latent; the rest are
-    groups that each attend for sequences of their own, and the experts are spread over all chips.
+    For a dense model, as many chips of a scale-up domain share each matrix as possible, the rest are stages. With
+    routed experts, each chip of a group has at least one head of the KV cache, one chip if it is latent. The rest are
+    groups that attend to separate sequences, and the experts are spread over all chips.
 
     Parameters
     ----------
@@ -333,39 +333,41 @@ def layouts_by_rule(
     Raises
     ------
     ValueRangeError
-        If what is given is illegal, or no layout is legal.
+        If a given value is illegal, or no layout is legal.
     """
     tensor, stages, groups = (given.get(name) for name in _SERVING_PARTS)
     routed = sizes.get("experts", 1) > 1
-    left = chips // ((tensor or 1) * (stages or 1) * (groups or 1))
-    most = min(left, domain)
+    available = chips // ((tensor or 1) * (stages or 1) * (groups or 1))
+    most = min(available, domain)
     if routed and groups is None:
         most = 1 if sizes.get("kv_latent_size") else min(most, sizes.get("kv_heads", most))
-    legal = [n for n in divisors(np.array([max(left, 1)])).tolist() if n <= max(domain, 1) and _shares_heads(n, sizes)]
+    legal = [
+        n for n in divisors(np.array([max(available, 1)])).tolist() if n <= max(domain, 1) and _shares_heads(n, sizes)
+    ]
     first = tensor or max(n for n in legal if n <= max(most, 1))
     tensors = [first, *(n for n in legal if tensor is None and n > first and n % first == 0 and routed)]
-    found = []
+    layouts = []
     for each in tensors:
-        rest = max(left if tensor else left // each, 1)
+        remaining = max(available if tensor else available // each, 1)
         layout = {"tensor_parallel": each, "pipeline_stages": stages or 1, "attention_data_parallel": groups or 1}
         if groups is None and (routed or stages is not None):
-            layout["attention_data_parallel"] = rest
+            layout["attention_data_parallel"] = remaining
         elif stages is None:
-            layout["pipeline_stages"] = rest
-        found.append(layout)
+            layout["pipeline_stages"] = remaining
+        layouts.append(layout)
         if layout["pipeline_stages"] > sizes.get("layers", chips) and stages is None:
             raise ValueRangeError(
                 f"{chips} chips of one replica make {layout['pipeline_stages']} stages of {sizes['layers']} layers: "
                 "give fewer chips, and more replicas, or the layout"
             )
         check_layout({"chips": chips, **given, **layout}, sizes)
-    return found
+    return layouts
 
 
 def training_layouts_by_rule(
     chips: int, domain: int, sizes: Mapping[str, int], given: Mapping[str, int]
 ) -> list[dict[str, int]]:
-    """The layouts of a training run where none is given, those that share the model among the fewest chips first.
+    """Return default layouts of a training run, first those with the fewest chips per model copy.
 
     Up to eight chips of a scale-up domain share each matrix, and only then are there stages. As many chips of a domain
     as divide the experts share these out. All other chips hold copies of the model, whose micro-batches are of one
@@ -389,7 +391,7 @@ def training_layouts_by_rule(
     Raises
     ------
     ValueRangeError
-        If what is given is illegal, or no layout is legal.
+        If a given value is illegal, or no layout is legal.
     """
     shared = chips // given.get("context_parallel", 1)
     every = divisors(np.array([max(shared, 1)])).tolist()
@@ -397,23 +399,23 @@ def training_layouts_by_rule(
     tensors = [given["tensor_parallel"]] if "tensor_parallel" in given else tensors
     stages = [n for n in every if n <= sizes.get("layers", chips)]
     stages = [given["pipeline_stages"]] if "pipeline_stages" in given else stages
-    found, complaint = [], None
+    layouts, complaint = [], None
     for tensor, stage in [*((n, stages[0]) for n in tensors), *((tensors[-1], n) for n in stages[1:])]:
         copies = given.get("data_parallel", max(shared // (tensor * stage), 1))
         layout = {"tensor_parallel": tensor, "pipeline_stages": stage, "data_parallel": copies}
         if "global_batch_size" in sizes:
             layout["microbatches"] = max(sizes["global_batch_size"] // copies, 1)
         try:
-            found.append(_with_experts({"chips": chips, **layout, **given}, min(domain, chips // stage), sizes))
+            layouts.append(_with_experts({"chips": chips, **layout, **given}, min(domain, chips // stage), sizes))
         except ValueRangeError as error:
             complaint = complaint or error
-    if not found and complaint is not None:
+    if not layouts and complaint is not None:
         raise complaint
-    return found
+    return layouts
 
 
 def _with_experts(layout: dict[str, int], most: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """A legal layout whose experts are spread over as many chips as divide them, of so many at most."""
+    """Return a legal layout with experts spread over as many chips as divide them, up to a limit."""
     if "expert_parallel" in layout or sizes.get("experts", 1) <= 1:
         check_layout(layout, sizes)
         return layout
@@ -421,7 +423,7 @@ def _with_experts(layout: dict[str, int], most: int, sizes: Mapping[str, int]) -
         with contextlib.suppress(ValueRangeError):
             check_layout({**layout, "expert_parallel": chips}, sizes)
             return {**layout, "expert_parallel": chips}
-    check_layout(layout, sizes)  # says what is wrong with the rest
+    check_layout(layout, sizes)  # names the illegal value
     return layout
 
 
@@ -430,7 +432,7 @@ _SERVING_PARTS = ("tensor_parallel", "pipeline_stages", "attention_data_parallel
 
 
 def _shares_heads(tensor: int, sizes: Mapping[str, int]) -> bool:
-    """Whether heads and matrices divide over so many chips."""
+    """Return True if heads and matrices divide among so many chips."""
     heads = sizes.get("kv_heads", tensor)
     return (
         sizes.get("attention_heads", tensor) % tensor == 0

@@ -88,24 +88,24 @@ class Shelf:
 
 
 class Shipped:
-    """Presets of the package, each read when it is asked for: reading all files takes ten times as long."""
+    """Presets of the package, each read on request, as a read of all takes ten times as long."""
 
     def __init__(self) -> None:
         self._parts: dict[str, dict[tuple[str, str], Part]] = {}  # by file, and by section and key
         self.read: dict[tuple[str, str], Preset] = {}  # by section and name
 
     def find(self, section: str, name: str) -> Preset | None:
-        """A preset by its name or an alias that its file lists; None leaves it to the whole reading, and its errors."""
+        """Find a preset by its name or an alias of its file, None leaves it to a full read."""
         part = self._part(section, _key(name))
         if part is None:
             return None
-        found = self.read.get((section, part.name))
-        if found is None:
+        preset = self.read.get((section, part.name))
+        if preset is None:
             try:
-                found = self.read[section, part.name] = read_part(part, self.find)
+                preset = self.read[section, part.name] = read_part(part, self.find)
             except PresetError:
                 return None
-        return found
+        return preset
 
     def _part(self, section: str, key: str) -> Part | None:
         """Return the text of a preset, from the files of its section first."""
@@ -119,7 +119,7 @@ class Shipped:
 
 
 class Library:
-    """All shelves; read from the files on first use, changed as a whole or not at all."""
+    """All shelves, read from the files on first use, and changed atomically."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -127,7 +127,7 @@ class Library:
         self._shipped = Shipped()
 
     def find(self, section: str, name: str) -> Preset | None:
-        """A preset by name; the files are read as a whole where there is more than those of the package."""
+        """Find a preset by name. With files of users, all files are read."""
         if self._shelves is None:
             preset = self._shipped.read.get((section, name))
             if preset is None and (self._shipped.read or not os.environ.get(_ENVIRONMENT)):
@@ -158,9 +158,9 @@ class Library:
     def load(self, path: Path) -> list[Preset]:
         with self._lock:
             shelves = {section: shelf.copy() for section, shelf in self.open().items()}
-            found = _read(path, shelves)
+            presets = _read(path, shelves)
             self._shelves = shelves
-        return found
+        return presets
 
     def add(self, section: str, preset: Preset) -> None:
         with self._lock:

@@ -33,7 +33,7 @@ from roofslate.registry.words import DAY
 
 
 class _Calibrations(Mapping[str, Preset]):
-    """Calibrations by name; their files are read when one is asked for."""
+    """Calibrations by name. Their files are read on request."""
 
     def __getitem__(self, name: str) -> Preset:
         return find_preset("calibration", name)
@@ -68,7 +68,7 @@ PRICED = tuple(_CATALOGS)
 
 @functools.lru_cache(maxsize=256)
 def preset_numbers(preset: Preset) -> dict[str, float]:
-    """What a preset supplies, as the engine takes it: choices by their position."""
+    """Return the values of a preset as the engine takes them, choices by position."""
     numbers = {
         name: float(lookup(name).choices.index(value)) if isinstance(value, str) else value
         for name, value in preset.values.items()

@@ -1,4 +1,4 @@
-"""Models read from their files: a preset that also knows its weights by part and its cache by layer."""
+"""Models read from files: presets with weights by part and KV cache by layer."""
 
 from __future__ import annotations
 
@@ -274,22 +274,22 @@ class Model(Preset):
 
     @property
     def parts(self) -> Mapping[str, int]:
-        """Weights by part; a table that is both input and output stands under ``input_table``."""
+        """Weights by part. A table that is both input and output is ``input_table``."""
         return self.shape.parts
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Keys of the file that were not understood; they have no part in any number."""
+        """Keys of the file that were not understood. They affect no number."""
         return self.shape.unknown
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What was not understood, a key each, and what was assumed; empty where the file was fully read."""
+        """Keys that were not understood and assumptions, empty for a file fully read."""
         return self.shape.doubts
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the file leaves open, and what was taken for it."""
+        """Open questions of the file, and the assumptions made."""
         return self.shape.assumptions
 
     def stored_bytes(self, weight_format: str | None = None) -> float:
@@ -298,7 +298,7 @@ class Model(Preset):
         Parameters
         ----------
         weight_format : str, optional
-            As in `from_config`; otherwise that of the model.
+            As in `from_config`, by default the model's format.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class Model(Preset):
         context_length : float, str or array-like
             Tokens of the sequence.
         kv_format : str, optional
-            Otherwise that of the model.
+            By default the model's format.
 
         Returns
         -------
@@ -348,20 +348,18 @@ class Model(Preset):
             The keys of an index and the states that do not grow are apart, in `cache_table`.
         """
         tokens = _tokens(context_length)
-        found = self._element_bytes(kv_format) * sum(
-            count * cache.at(tokens) for cache, count in self._caches().items()
-        )
-        return found if tokens.ndim else float(found)
+        size = self._element_bytes(kv_format) * sum(count * cache.at(tokens) for cache, count in self._caches().items())
+        return size if tokens.ndim else float(size)
 
     def cache_table(self, context_length: Any = 4096, *, kv_format: str | None = None) -> pd.DataFrame:
-        """Table of the cache of one sequence, one row a kind of layer.
+        """Tabulate the KV cache of one sequence, one row a kind of layer.
 
         Parameters
         ----------
         context_length : float or str
             Tokens of the sequence.
         kv_format : str, optional
-            Otherwise that of the model. States are counted in 16 bits.
+            By default the model's format. States are counted in 16 bits.
 
         Returns
         -------
@@ -422,21 +420,21 @@ class Model(Preset):
         return table
 
     def _caches(self) -> Counter[Cache]:
-        """Layers by what they cache, those that cache nothing left out."""
+        """Group layers by their KV cache, without layers that have none."""
         return Counter(layer.cache for layer in self.shape.layers if layer.cache.kind != "none")
 
     def _element_bytes(self, kv_format: str | None) -> float:
         return bits_of(_checked("kv_format", kv_format or self.shape.formats.kv)) / 8
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        own = [(name, str(fact), self.origin) for name, fact in self.facts.items()]
+        facts = [(name, str(fact), self.origin) for name, fact in self.facts.items()]
         parts = [(part, f"{count:,}", "part") for part, count in self.parts.items()]
         assumed = [("assumed", line, "") for line in _assumed(self.shape)]
-        return [*own, *parts, *assumed, *(("not read", line, "") for line in self.doubts)]
+        return [*facts, *parts, *assumed, *(("not read", line, "") for line in self.doubts)]
 
 
 def _assumed(shape: Shape) -> tuple[str, ...]:
-    """What the file leaves open and was understood."""
+    """Return open questions of a file that was otherwise understood."""
     doubts = set(shape.doubts)
     return tuple(line for line in shape.assumptions if line not in doubts)
 

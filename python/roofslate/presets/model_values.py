@@ -1,4 +1,4 @@
-"""Numbers that the shape of a model supplies: sums of weights, inputs of the registry, formats, a note."""
+"""Numbers from the shape of a model: sums of weights, registry inputs, formats, a note."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sums_of(shape: Shape) -> dict[str, float]:
 
 
 def values_of(shape: Shape) -> dict[str, float | str]:
-    """What the preset supplies."""
+    """Return the values that the preset supplies."""
     sums, caches = sums_of(shape), [layer.cache for layer in shape.layers]
     active = sums["active_with_input_embedding"] - (0 if shape.tied else shape.parts["input_table"])
     values: dict[str, float | str] = {
@@ -59,7 +59,7 @@ def values_of(shape: Shape) -> dict[str, float | str]:
     plain = sizes.get("kv_latent_size") or 2 * sizes.get("kv_heads", 0) * sizes.get("head_size", 0)
     windowed = [cache for cache in caches if cache.window]
     windows = {cache.window for cache in windowed}
-    if not growth or len(windows) == 1:  # windows of several lengths are left out beside caches that grow
+    if not growth or len(windows) == 1:  # windows of several lengths are ignored if another KV cache grows
         inside = sum(cache.elements for cache in windowed)
         if inside:
             values["windowed_kv_share"] = inside / (inside + growth)
@@ -101,12 +101,12 @@ def _stored_formats(shape: Shape) -> dict[str, float | str]:
 
 
 def window_note(shape: Shape) -> str:
-    """What a reader of the cache's number should know."""
+    """Write a note for readers of the KV-cache size."""
     size = bits_of(shape.formats.kv) / 8
     windowed = [layer.cache for layer in shape.layers if layer.cache.window]
     if not windowed:
         return ""
-    held = units.format(size * sum(cache.elements * cache.window for cache in windowed), "byte")
+    size_text = units.format(size * sum(cache.elements * cache.window for cache in windowed), "byte")
     if not any(layer.cache.growth for layer in shape.layers):
-        return f"every layer with attention sees a window: a sequence holds {held} at most"
-    return f"{len(windowed)} layers see a window, and the windows hold {held} a sequence"
+        return f"every layer with attention sees a window: a sequence holds {size_text} at most"
+    return f"{len(windowed)} layers see a window, and the windows hold {size_text} a sequence"

@@ -102,7 +102,7 @@ class Conflict:
 
 @dataclass(frozen=True, repr=False)
 class Preset:
-    """A named set of inputs: a chip, a system, a model, a price, a loss law or a tier of memory.
+    """A named set of inputs, such as a chip, system, model, price, loss law or memory tier.
 
     It does not change. ``**preset`` passes its values to any call as inputs that are given.
 
@@ -113,15 +113,15 @@ class Preset:
         The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"``, ``"loss_law"``, ``"storage"``,
         ``"api_prices"``, ``"speculator"``, ``"workload"`` or ``"site"``.
     facts : Mapping[str, Fact]
-        What it supplies, by the name of the quantity.
+        Supplied facts by the name of the quantity.
     values : Mapping[str, float or str]
         The same as values in base units.
     aliases : tuple of str
         Other names.
     attributes : Mapping[str, float or str]
-        What is known beyond quantities, also as ``preset.name_of_attribute``.
+        Further knowledge that is no quantity, also as ``preset.name_of_attribute``.
     note : str
-        What a reader of the numbers should know.
+        Advice for readers of the numbers.
     origin : str
         File that it was read from, or ``"define"``.
     bases : tuple of str
@@ -240,14 +240,14 @@ def origin_of(source: str, date: str, *, read: bool) -> str:
 
 
 def fact_of(quantity: str, written: Any, source: str, date: str, *, read: bool) -> Fact:
-    """Make a fact of what was written; it is checked as an input of the quantity would be."""
+    """Make a fact of a written value, checked like an input of the quantity."""
     q = lookup(quantity)
     x = number(written, q)
     return Fact(q.choices[int(x)] if q.choices else x, q.unit, str(written), source, date, read)
 
 
 def check_text(what: str, text: object) -> None:
-    """Refuse what is no line of text that can be printed."""
+    """Refuse values other than one line of printable text."""
     if not isinstance(text, str):
         raise InputTypeError(f"{what}: expected a text, got {shown(text)}")
     if not text.isprintable() or len(text) > _LONGEST_TEXT:
@@ -260,7 +260,7 @@ def is_name(text: object) -> bool:
 
 
 def is_date(text: object) -> bool:
-    """Whether this is a year, a month or a day: ``"2026"``, ``"2026-05"``, ``"2026-05-03"``."""
+    """Return True for a year, a month or a day: ``"2026"``, ``"2026-05"``, ``"2026-05-03"``."""
     if not isinstance(text, str) or len(text) not in (4, 7, 10):
         return False
     try:

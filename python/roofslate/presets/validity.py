@@ -1,4 +1,4 @@
-"""Days on which prices hold, and numbers of presets that are stale, unverified, or contradicted."""
+"""Days on which prices are valid, and stale, unverified or contradicted numbers of presets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roofslate.presets.preset import Preset
 
-__all__ = ["FINDINGS", "day_of", "days_outside", "findings_of", "series_of", "validity_of"]
+__all__ = ["FINDINGS", "age_of", "day_of", "days_outside", "findings_of", "series_of", "validity_of"]
 
 FINDINGS = ("preset", "quantity", "finding", "value", "reason")  # columns
 _PRICES = ("prices", "api_prices")  # kinds
@@ -36,12 +36,19 @@ def series_of(preset: Preset) -> str:
 
 
 def validity_of(preset: Preset) -> tuple[str, str]:
-    """First and last date of a price; without a first, the date of its source; empty where no end is known."""
+    """Return first and last date of a price, empty without an end. The source dates the first."""
     return str(preset.attributes.get("valid_from", preset.date)), str(preset.attributes.get("valid_until", ""))
 
 
+def age_of(preset: Preset, day: str) -> tuple[str, int]:
+    """Return the date a price was last seen in a source, and its age on a day, 0 for a date that is not earlier."""
+    seen = max(preset.date, str(preset.attributes.get("last_seen", "")))
+    date = seen + "0000-12-28"[len(seen) :]
+    return seen, _days_between(date, day) if seen and date < day else 0
+
+
 def days_outside(preset: Preset, day: str) -> int:
-    """Days between a day and the validity of a preset, 0 inside; a limit that is a month or a year is all of it."""
+    """Return the days between a day and a preset's validity. A month or year counts as a whole."""
     start, end = validity_of(preset)
     if day[: len(start)] >= start and (not end or day[: len(end)] <= end):
         return 0
@@ -51,14 +58,15 @@ def days_outside(preset: Preset, day: str) -> int:
 
 def findings_of(presets: Sequence[Preset], day: str) -> list[tuple[str, str, str, str, str]]:
     """Rows of `FINDINGS`, contradictions first."""
-    found = [*_contradicted(presets), *_stale(presets, day), *_unverified(presets)]
+    findings = [*_contradicted(presets), *_stale(presets, day), *_unverified(presets)]
     return [
-        (preset.name, quantity, finding, str(preset.facts[quantity]), why) for preset, quantity, finding, why in found
+        (preset.name, quantity, finding, str(preset.facts[quantity]), why)
+        for preset, quantity, finding, why in findings
     ]
 
 
 def _contradicted(presets: Sequence[Preset]) -> Iterator[tuple[Preset, str, str, str]]:
-    """Figures with another one without a decision, and entries of a series that hold on the same day."""
+    """Yield contradicted figures without a decision, and entries of a series with common days."""
     for preset in presets:
         for conflict in preset.conflicts:
             if not conflict.decision:
@@ -72,16 +80,15 @@ def _contradicted(presets: Sequence[Preset]) -> Iterator[tuple[Preset, str, str,
 
 
 def _stale(presets: Sequence[Preset], day: str) -> Iterator[tuple[Preset, str, str, str]]:
-    """Prices whose series ended before the day, and those in force whose date is more than a year before it."""
+    """Yield prices whose series ended before the day, or whose date is over a year earlier."""
     for entries in _by_series(presets).values():
         holding = [preset for preset in entries if not days_outside(preset, day)]
         newest = max(holding or entries, key=validity_of)
         start, end = validity_of(newest)
-        seen = max(newest.date, str(newest.attributes.get("last_seen", "")))
-        date = seen + "0000-12-28"[len(seen) :]
+        seen, days = age_of(newest, day)
         if not holding and start <= day:
             yield newest, next(iter(newest.facts)), "stale", f"ended on {end}, and no entry follows"
-        elif holding and seen and date < day and _days_between(date, day) > _LONGEST:
+        elif holding and days > _LONGEST:
             yield newest, next(iter(newest.facts)), "stale", f"its source is of {seen}"
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from roofslate._base.toml import read_data
 
-__all__ = ["RANKS", "aliases", "named_by", "rank"]
+__all__ = ["RANKS", "aliases", "begun_aliases", "named_by", "rank"]
 
 RANKS = 7  # of matches
 
@@ -29,14 +29,20 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _same(text: str, term: str) -> bool:
-    """Whether two texts have the same words, in any order."""
+    """Return True if two texts have the same words, in any order."""
     return sorted(_words(text)) == sorted(_words(term)) or "".join(_words(text)) == "".join(_words(term))
 
 
 def named_by(text: str) -> tuple[str, list[str]]:
-    """The alias that a text is, as it is written, and the quantities that it means; none where it is none."""
-    found = [(term, name) for name, terms in aliases().items() for term in terms if _same(text, term)]
-    return (found[0][0] if found else "", [name for _, name in found])
+    """Return the alias that equals a text, as it is written, and the quantities it names."""
+    matches = [(term, name) for name, terms in aliases().items() for term in terms if _same(text, term)]
+    return (matches[0][0] if matches else "", [name for _, name in matches])
+
+
+def begun_aliases(text: str) -> list[str]:
+    """Quantities of which an alias begins with a text, whatever separates its words."""
+    joined = "".join(_words(text))
+    return [name for name, terms in aliases().items() if any("".join(_words(t)).startswith(joined) for t in terms)]
 
 
 @functools.lru_cache(maxsize=8192)
@@ -59,17 +65,17 @@ def rank(text: str, terms: Sequence[str], *more: str) -> int | None:
     """
     if any(_same(text, term) for term in terms):
         return 0
-    wanted, joined = _words(text), "".join(_words(text))
-    if any(_whole_words(term).issuperset(wanted) for term in terms):
+    words, joined = _words(text), "".join(_words(text))
+    if any(_whole_words(term).issuperset(words) for term in terms):
         return 1
     if any(joined in "".join(_words(term)) for term in terms):
         return 2
-    if any(all(word in " ".join(_words(term)) for word in wanted) for term in terms):
+    if any(all(word in " ".join(_words(term)) for word in words) for term in terms):
         return 3
     everything = " ".join((*terms, *more))
-    if " ".join(wanted) in " ".join(_words(everything)) or text.casefold() in everything.casefold():
+    if " ".join(words) in " ".join(_words(everything)) or text.casefold() in everything.casefold():
         return 4
-    whole = _whole_words(everything)
-    if whole.issuperset(wanted):
+    all_words = _whole_words(everything)
+    if all_words.issuperset(words):
         return 5
-    return 6 if all(any(part.startswith(word) for part in whole) for word in wanted) else None
+    return 6 if all(any(part.startswith(word) for part in all_words) for word in words) else None

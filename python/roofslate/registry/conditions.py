@@ -1,4 +1,4 @@
-"""Conditions such as ``pass_time <= 50 ms``: from text to steps of computation, with units checked.
+"""Conditions such as ``pass_time <= 50 ms``, parsed to steps with checked units.
 
 The grammar, from the whole to its parts; nothing of it is handed to Python::
 
@@ -9,8 +9,8 @@ The grammar, from the whole to its parts; nothing of it is handed to Python::
     product     factor { ("*" | "/") factor }
     factor      { "-" } ( number | quantity | "(" sum ")" | function "(" sum { "," sum } ")" )
 
-A number reaches as far as its unit does: ``0.5 USD/Mtoken * output_tokens`` is a price times a length. After ``*`` or
-``/`` a word that names a quantity is that quantity, so ``8 TB/s * chips`` multiplies by the quantity ``chips``.
+A number includes its unit: ``0.5 USD/Mtoken * output_tokens`` is a price times a length. After ``*`` or ``/`` a word
+that names a quantity is that quantity, so ``8 TB/s * chips`` multiplies by the quantity ``chips``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Condition:
     text : str
         The comparison as it was given.
     left, right : Formula
-        What is compared; a choice is the number of its word.
+        The two sides. A choice is the number of its word.
     relation : str
         ``"<"``, ``"<="``, ``"=="`` or ``"!="``: of ``a > b`` the left side is ``b``.
     """
@@ -70,7 +70,7 @@ def _in_full(name: str) -> str:
 
 
 def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False) -> tuple[Condition, ...]:
-    """Read a condition, or several that must all hold.
+    """Read a condition, or several to be met together.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False
     Raises
     ------
     ConditionError
-        Where the text does not follow the grammar; the message tells the place.
+        If the text does not follow the grammar. The message gives the position.
     UnitError
-        Where units do not fit.
+        If units do not fit.
     UnknownName
-        Where a quantity, function or word of a choice does not exist.
+        If a quantity, function or word of a choice does not exist.
     """
     if isinstance(where, str):
         return _conditions(current(), where, allow_equality)
@@ -109,7 +109,7 @@ def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False
 
 @kept_by_registry  # loops ask the same question again and again
 def _conditions(_: Registry, text: str, allow_equality: bool) -> tuple[Condition, ...]:
-    """What a text means while the caller sees that registry."""
+    """Parse a text for a caller that sees this registry."""
     return _Parser(text, "condition").conditions(allow_equality)
 
 
@@ -140,7 +140,7 @@ def parse_formula(text: str, unit: str | None = None) -> Formula:
 _POWERS = ("^", "**", "²", "³")
 
 
-_NO_OR_YES = ("no", "yes")  # a choice that stands alone as a condition
+_NO_OR_YES = ("no", "yes")  # a choice that may be a whole condition
 
 
 _RELATIONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -158,7 +158,7 @@ _INFINITY = ("inf", "infinity")
 _MISPLACED = ("and", "or", "not", "if", "else", "in", "is")
 
 
-WORDS = frozenset({*_FUNCTIONS, *_INFINITY, *_MISPLACED, "nan", "per"})  # that mean something of their own
+WORDS = frozenset({*_FUNCTIONS, *_INFINITY, *_MISPLACED, "nan", "per"})  # reserved in the grammar
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,13 @@ class _Value(Term):
 
     start: int = 0
     end: int = 0
-    literal: str = ""  # the text of a number that stands alone
+    literal: str = ""  # the text, if the value is one number
     plain: bool = False  # such a number without a unit
     quoted: str = ""  # a quoted word, with its quotes
 
 
 class _Wording(Recorder):
-    """Takes down one formula; terms are told in the words of its text."""
+    """Recorder of one formula. Messages quote the text of the formula."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -190,18 +190,18 @@ class _Wording(Recorder):
 
 
 def _unit_hint(value: _Value, unit: str) -> str:
-    """Why a number cannot stand for this unit, in the words of inputs."""
+    """Explain the failure to read this number in this unit, in the words of inputs."""
     if not value.literal:
         return ""
     try:
         units.parse(value.literal, unit)
     except UnitError as error:
         return f"; {error}"
-    return f"; a number without a unit stands for {unit} only as a whole side of a comparison"
+    return f"; a number without a unit is read in {unit} only as a whole side of a comparison"
 
 
 class _Parser(TokenReader):
-    """Recursive descent over the grammar at the head of this module."""
+    """Recursive-descent parser of the grammar in the module docstring."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text, kind)
@@ -211,7 +211,7 @@ class _Parser(TokenReader):
         self.after_unit: int | None = None  # position of the token after the last number with a unit
 
     def compute(self, operation: str, values: Sequence[_Value], token: Token) -> _Value:
-        """What an operation at this place gives."""
+        """Record an operation at this position and return its value."""
         try:
             term = self.steps.operation(operation, *map(self.number, values))
         except UnitError as error:
@@ -222,11 +222,11 @@ class _Parser(TokenReader):
     # ------------------------------------------------------------------------------------------------------ wholes
 
     def conditions(self, allow_equality: bool) -> tuple[Condition, ...]:
-        found = self.comparison(allow_equality)
+        result = self.comparison(allow_equality)
         while self.takes("and"):
-            found += self.comparison(allow_equality)
+            result += self.comparison(allow_equality)
         self.finish()
-        return tuple(found)
+        return tuple(result)
 
     def formula(self, unit: str | None) -> Formula:
         value, formula = self.side()
@@ -250,7 +250,7 @@ class _Parser(TokenReader):
             return
         lowered = token.text.casefold()
         if lowered == "or":
-            self.fail("'or' is not allowed: all conditions must hold; ask for each case by itself")
+            self.fail("'or' is not allowed: conditions are joined by 'and'. Evaluate each case separately")
         if lowered == "and":
             self.fail("write 'and' in lower case" if token.text != "and" else "'and' joins comparisons")
         if token.text in _POWERS:
@@ -259,8 +259,7 @@ class _Parser(TokenReader):
             self.fail("a comparison has at most three sides; join others by 'and'")
         if token.text == ",":
             self.fail(
-                "a comma stands between the arguments of a function, or before three digits of a number; "
-                "conditions are joined by 'and'"
+                "a comma separates arguments of a function, or thousands in a number; conditions are joined by 'and'"
             )
         if token.text == ")":
             self.fail("this bracket was not opened")
@@ -283,19 +282,19 @@ class _Parser(TokenReader):
             if self.peek().kind != "end" and self.peek().text != "and":
                 self.finish()
             self.fail("a comparison is missing: < <= > >=")
-        found = []
+        result = []
         for k, token in enumerate(relations):
-            (a, left), (b, right) = sides[k], sides[k + 1]
+            (a, lhs), (b, right) = sides[k], sides[k + 1]
             text = self.text[a.start : b.end]
             if a.choices or b.choices or a.quoted or b.quoted:
-                left, right = self.compare_choices(sides[k], sides[k + 1], token)
+                lhs, right = self.compare_choices(sides[k], sides[k + 1], token)
             else:
                 unit = self.compare_numbers(a, b, token, allow_equality)
-                left, right = replace(left, unit=unit), replace(right, unit=unit)
+                lhs, right = replace(lhs, unit=unit), replace(right, unit=unit)
             if token.text[0] == ">":
-                left, right = right, left
-            found.append(Condition(text, left, right, token.text.replace(">", "<")))
-        return found
+                lhs, right = right, lhs
+            result.append(Condition(text, lhs, right, token.text.replace(">", "<")))
+        return result
 
     def compare_numbers(self, a: _Value, b: _Value, token: Token, allow_equality: bool) -> str:
         """The unit in which both sides are."""
@@ -312,7 +311,7 @@ class _Parser(TokenReader):
         self, one: tuple[_Value, Formula], other: tuple[_Value, Formula], token: Token
     ) -> tuple[Formula, Formula]:
         """Both sides as numbers of words."""
-        (a, left), (b, right) = one, other
+        (a, lhs), (b, right) = one, other
         for value, against in ((a, b), (b, a)):
             if value.choices and not (against.choices or against.quoted):
                 listed = " | ".join(map(repr, value.choices))
@@ -323,7 +322,7 @@ class _Parser(TokenReader):
             self.fail("the words of a choice have no order: compare by == or !=", token)
         if a.choices and b.choices and not same_words(a.choices, b.choices):
             self.fail(f"{self.steps.told(a)} and {self.steps.told(b)} are choices of other words", token)
-        return self.number_of_word(a, left, b), self.number_of_word(b, right, a)
+        return self.number_of_word(a, lhs, b), self.number_of_word(b, right, a)
 
     def number_of_word(self, value: _Value, formula: Formula, choice: _Value) -> Formula:
         if not value.quoted:
@@ -333,13 +332,13 @@ class _Parser(TokenReader):
         try:
             return steps.formula(steps.word(name, value.quoted[1:-1], choice.choices))
         except UnknownName as error:
-            place = next(token for token in self.tokens if token.start == value.start)
-            self.fail(error, place, UnknownName)
+            word_token = next(token for token in self.tokens if token.start == value.start)
+            self.fail(error, word_token, UnknownName)
 
     # ----------------------------------------------------------------------------------------------------- numbers
 
     def side(self) -> tuple[_Value, Formula]:
-        """One side of a comparison, with steps of its own."""
+        """Parse one side of a comparison into separate steps."""
         self.steps = _Wording(self.text)
         value = self.sum()
         return value, self.steps.formula(value)
@@ -358,8 +357,8 @@ class _Parser(TokenReader):
 
     def number(self, value: _Value) -> _Value:
         if value.choices or value.quoted:
-            place = next(token for token in self.tokens if token.start >= value.start and token.text != "(")
-            self.fail("a choice is no number: it compares by == or !=, with a quoted word", place)
+            first_token = next(token for token in self.tokens if token.start >= value.start and token.text != "(")
+            self.fail("a choice is no number: it compares by == or !=, with a quoted word", first_token)
         return value
 
     def factor(self) -> _Value:
@@ -399,10 +398,10 @@ class _Parser(TokenReader):
         return self.take()
 
     def close(self, start: Token) -> int:
-        """Where the bracket ends that began at `start`."""
+        """Close the bracket that began at `start` and return its end."""
         token = self.peek()
         if token.text in _RELATIONS or token.text in ("and", "or"):
-            self.fail("a comparison cannot stand in brackets; 'and' joins comparisons without them")
+            self.fail("a comparison takes no brackets; 'and' joins comparisons without them")
         if token.kind == "end":
             self.fail("this bracket is not closed", start)
         if token.text != ")":
@@ -435,9 +434,9 @@ class _Parser(TokenReader):
         if self.at - 2 == self.after_unit:
             error = unknown("quantity or unit", name, [*entries(), *units.UNIT_NAMES])
         elif name in units.UNIT_NAMES:
-            error = UnknownName(f"unknown quantity {name!r}: it is a unit, which stands after a number")
+            error = UnknownName(f"unknown quantity {name!r}: a unit follows a number")
         elif any(name in q.choices for q in entries().values()):
-            error = UnknownName(f"unknown quantity {name!r}; the word of a choice stands in quotes")
+            error = UnknownName(f"unknown quantity {name!r}; a word of a choice needs quotes")
         else:
             error = unknown_quantity(name)
         return self.fail(error, token, UnknownName)
@@ -477,7 +476,7 @@ class _Parser(TokenReader):
         self.at = self.unit_end()
         if self.at > unit_begins:
             if before == "/" and self.tokens[unit_begins].text in ("/", "per"):
-                self.fail("it is unclear what is divided by this unit: use brackets", self.tokens[unit_begins])
+                self.fail("the dividend of this unit is ambiguous: use brackets", self.tokens[unit_begins])
             self.after_unit = self.at
         elif self.peek().kind == "word" and self.peek().text.casefold() not in ("and", "or"):
             self.at += 1

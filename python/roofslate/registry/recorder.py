@@ -1,7 +1,7 @@
-"""Formulas over quantities, step by step: what each operation takes, and the unit of what it gives.
+"""Formulas over quantities, step by step: operands of each operation and unit of its result.
 
-Conditions and definitions are written in different ways; their operations are the same. The rules of units are those of
-the core, in whose units built-in formulas are proved.
+Conditions and definitions are written in different ways, but their operations are the same. Units follow the rules of
+the core, which prove the units of built-in formulas.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Term:
     position : int
         Of the step.
     unit : roofslate.units.Dimension
-        Its text is that of `roofslate.units.spell`. It is `written` for numbers alone: what they count may be left out
+        Its text is written by `roofslate.units.spell`. It is `written` for plain numbers: counted units may be left out
         of the unit; `everywhere` for zero and infinity, which fit every unit.
     choices : tuple of str
         Of a choice: its words.
@@ -76,7 +76,7 @@ def _operands(step: Step) -> tuple[int, ...]:
 
 
 def written_out(steps: Sequence[Step]) -> int:
-    """How many steps a formula has if each is repeated wherever it is taken, as in a text."""
+    """Count the steps of a formula with shared steps repeated at each use, as in a text."""
     sizes: list[int] = []
     for step in steps:
         sizes.append(1 + sum(sizes[k] for k in _operands(step)))
@@ -84,7 +84,7 @@ def written_out(steps: Sequence[Step]) -> int:
 
 
 def depth(steps: Sequence[Step], depth_of: Mapping[str, int]) -> int:
-    """How many steps, each taking the next, lead down from the value; `depth_of` some quantities."""
+    """Return the longest chain of steps below a value, given the `depth_of` quantities."""
     depths: list[int] = []
     for step in steps:
         below = [depths[k] for k in _operands(step)] or [depth_of.get(str(step[1]), 0) if step[0] == "quantity" else 0]
@@ -93,7 +93,7 @@ def depth(steps: Sequence[Step], depth_of: Mapping[str, int]) -> int:
 
 
 class Steps:
-    """The steps of formulas; an equal step is kept once."""
+    """Steps of formulas without duplicates."""
 
     def __init__(self) -> None:
         self.positions: dict[Step, int] = {}
@@ -102,32 +102,34 @@ class Steps:
         return self.positions.setdefault(step, len(self.positions))
 
     def formula(self, term: Term) -> Formula:
-        """What the term is made of, each operation right after what it takes; the term is the last step."""
+        """Return the steps of a term, operands before operations, the term last."""
         steps = list(self.positions)
-        place: dict[int, int] = {}
-        kept: list[Step] = []
+        new_positions: dict[int, int] = {}
+        used: list[Step] = []
         waiting = [term.position]
         while waiting:
             k = waiting[-1]
-            first = [n for n in _operands(steps[k]) if n not in place]
+            first = [n for n in _operands(steps[k]) if n not in new_positions]
             if first:
                 waiting.append(first[0])
                 continue
             waiting.pop()
-            if k not in place:
-                place[k] = len(kept)
-                taken = _operands(steps[k])
-                kept.append(cast("Step", (steps[k][0], *(place[n] for n in taken))) if taken else steps[k])
-        return Formula(tuple(kept), str(term.unit), tuple(str(step[1]) for step in kept if step[0] == "quantity"))
+            if k not in new_positions:
+                new_positions[k] = len(used)
+                operands = _operands(steps[k])
+                used.append(
+                    cast("Step", (steps[k][0], *(new_positions[n] for n in operands))) if operands else steps[k]
+                )
+        return Formula(tuple(used), str(term.unit), tuple(str(step[1]) for step in used if step[0] == "quantity"))
 
 
 class Recorder(Steps, ABC):
     """Takes down a formula, operation by operation, with units checked.
 
-    Who reads or runs what somebody has written derives from it, to tell terms in the writer's words.
+    Readers and tracers of formulas derive from it, to name terms in the words of their writer.
     """
 
-    hint_of_number = ""  # what may help where an operation takes numbers alone
+    hint_of_number = ""  # advice if an operation accepts only plain numbers
 
     @abstractmethod
     def told(self, term: Term) -> str:
@@ -135,7 +137,7 @@ class Recorder(Steps, ABC):
 
     @abstractmethod
     def hint(self, a: Term, b: Term) -> str:
-        """What may help where two terms have unlike units; nothing where that is unclear."""
+        """Advice for two terms of unlike units, empty if there is none."""
 
     # ------------------------------------------------------------------------------------------------------- terms
 
@@ -150,7 +152,7 @@ class Recorder(Steps, ABC):
         return self.constant(float(position_of(name, word, choices)))
 
     def operation(self, name: str, *terms: Term) -> Term:
-        """What an operation gives of terms that it takes.
+        """Record an operation on terms and return its result.
 
         Raises
         ------
@@ -165,12 +167,12 @@ class Recorder(Steps, ABC):
         return Term(position, unit, holds=holds)
 
     def counted(self, term: Term) -> Term:
-        """How many tokens, sequences, parameters or chips: a number."""
+        """Return the number of tokens, sequences, parameters or chips."""
         unit = term.unit.count()
         if unit is not None:
             return Term(term.position, unit)
         listed = f"{', '.join(COUNTED_UNITS[:-1])} or {COUNTED_UNITS[-1]}"
-        raise UnitError(f"count takes what is counted, in {listed}, but {self._in_unit(term)}")
+        raise UnitError(f"count takes a counted quantity, in {listed}, but {self._in_unit(term)}")
 
     # ------------------------------------------------------------------------------------------------------- units
 
@@ -182,7 +184,7 @@ class Recorder(Steps, ABC):
         return unit
 
     def _misfit(self, name: str, *terms: Term) -> UnitError:
-        """The error of an operation that takes numbers alone, or of two terms of unlike units."""
+        """Build the error of an operation on plain numbers, or of two terms of unlike units."""
         if len(terms) == 2:
             return UnitError(f"{self._in_unit(terms[0])}, but {self._in_unit(terms[1])}{self.hint(*terms)}")
         return UnitError(f"{name} takes a number (unit 1), but {self._in_unit(terms[0])}{self.hint_of_number}")

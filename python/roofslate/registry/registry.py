@@ -1,7 +1,7 @@
-"""The registry of quantities, as Python sees it: read from the compiled core, never written twice.
+"""The registry of quantities, read from the compiled core.
 
-Which registry that is depends on the caller: inside of ``with rs.definitions():`` it is that of the scope, elsewhere
-that of the process. A registry never changes; a definition makes another one.
+The caller's registry inside of ``with rs.definitions():`` belongs to the scope, elsewhere to the process. A registry
+never changes. A definition makes another one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from roofslate.registry.aliases import RANKS, aliases, named_by, rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import pandas as pd
-
 __all__ = [
     "Definition",
     "Quantity",
@@ -35,7 +33,6 @@ __all__ = [
     "kept_by_registry",
     "lookup",
     "matching",
-    "quantities",
     "quantity",
 ]
 
@@ -45,7 +42,7 @@ Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, i
 
 @dataclass(frozen=True)
 class Definition:
-    """A quantity that was made by `define`, with the steps of its `roofslate.registry.recorder.Formula`."""
+    """A quantity made by `define`, with the steps of its `roofslate.registry.recorder.Formula`."""
 
     name: str
     symbol: str
@@ -157,13 +154,13 @@ class Quantity:
 
     @property
     def may_be_given(self) -> bool:
-        """Whether it is meant to be given, though it follows from others where it is not."""
+        """True for a quantity that is usually given, though a formula exists."""
         declared = self.low > -1e300 or self.high < 1e300
         return self.fallback is not None or (self.computed and declared and not self.choices)
 
     @property
     def takes_infinity(self) -> bool:
-        """Whether infinity is a valid value."""
+        """True if infinity is a valid value."""
         return math.isinf(self.high)
 
     def _shown(self, value: float) -> str:
@@ -200,7 +197,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where definitions are local."""
+    """Scope of local definitions."""
 
     enclosing: Registry | None  # what the context had before
     inherited: frozenset[str]  # definitions that come from outside
@@ -214,7 +211,7 @@ _MOST_KEPT = 4096  # results of a registry
 def kept_by_registry(
     function: Callable[Concatenate[Registry, Arguments], Result],
 ) -> Callable[Concatenate[Registry, Arguments], Result]:
-    """Keep a function's results in the registry that they are of, and no longer: scopes of definitions end."""
+    """Cache a function's results in their registry, so that they end with its scope."""
 
     @functools.wraps(function)
     def call(registry: Registry, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -261,23 +258,23 @@ class Registry(_core.Registry):
         return self._described({})
 
     def _described(self, known: Mapping[str, Quantity]) -> dict[str, Quantity]:
-        found = dict(known)
+        entries_of = dict(known)
         for described in _core.describe(self, len(known)):
             name = described["name"]
             definitions: tuple[Definition, ...] = ()
             if self.definitions:
-                taken = {name}.union(d.name for need in described["needs"] for d in found[need].definitions)
-                definitions = tuple(d for d in self.definitions if d.name in taken)
-            found[name] = made = object.__new__(Quantity)
-            vars(made).update(described, definitions=definitions)  # frozen, it would set each of 18 fields by a call
-        return found
+                sources = {name}.union(d.name for need in described["needs"] for d in entries_of[need].definitions)
+                definitions = tuple(d for d in self.definitions if d.name in sources)
+            entries_of[name] = built = object.__new__(Quantity)
+            vars(built).update(described, definitions=definitions)  # frozen, it would set each of 18 fields by a call
+        return entries_of
 
     def definitions_of(self, names: Iterable[str]) -> tuple[Definition, ...]:
         """The definitions that quantities rest on, in an order in which they can be made."""
         if not self.definitions:
             return ()
-        taken = {d.name for name in names for d in self.entries[name].definitions}
-        return tuple(d for d in self.definitions if d.name in taken)
+        sources = {d.name for name in names for d in self.entries[name].definitions}
+        return tuple(d for d in self.definitions if d.name in sources)
 
     @cached_property
     def users(self) -> dict[str, tuple[str, ...]]:
@@ -286,7 +283,7 @@ class Registry(_core.Registry):
         for entry in self.entries.values():
             for need in entry.needs:
                 users.setdefault(need, []).append(entry.name)
-        return {name: tuple(found) for name, found in users.items()}
+        return {name: tuple(names) for name, names in users.items()}
 
     @cached_property
     def bounded_pairs(self) -> tuple[tuple[str, str], ...]:
@@ -294,40 +291,40 @@ class Registry(_core.Registry):
         return tuple((q.name, q.bound) for q in self.entries.values() if q.bound)
 
     def ancestors(self, name: str) -> frozenset[str]:
-        """Everything that a quantity may depend on, through formulas and fallbacks; in a circle, itself."""
-        found = self._ancestors.get(name)
-        if found is None:
+        """Return all that a quantity may depend on, fallbacks included, itself in a circle."""
+        cached = self._ancestors.get(name)
+        if cached is None:
             reached: set[str] = set()
-            left = [name]
-            while left:
-                entry = self.entries[left.pop()]
+            waiting = [name]
+            while waiting:
+                entry = self.entries[waiting.pop()]
                 new = {*entry.needs, *filter(None, [entry.fallback])} - reached
                 reached |= new
-                left += new
-            found = self._ancestors[name] = frozenset(reached)
-        return found
+                waiting += new
+            cached = self._ancestors[name] = frozenset(reached)
+        return cached
 
     def descendants(self, name: str) -> frozenset[str]:
-        """Everything that may depend on a quantity, through formulas and fallbacks; in a circle, itself."""
-        found = self._descendants.get(name)
-        if found is None:
-            found = self._descendants[name] = self.descendants_of([name])
-        return found
+        """Return all that may depend on a quantity, fallbacks included, itself in a circle."""
+        cached = self._descendants.get(name)
+        if cached is None:
+            cached = self._descendants[name] = self.descendants_of([name])
+        return cached
 
     def descendants_of(self, names: Iterable[str]) -> frozenset[str]:
         """Everything that may depend on any of some quantities, in one walk."""
         reached: set[str] = set()
-        left = list(names)
-        while left:
-            last = left.pop()
+        waiting = list(names)
+        while waiting:
+            last = waiting.pop()
             new = {*self.users.get(last, ()), *self._fallen_back_on.get(last, ())} - reached
             reached |= new
-            left += new
+            waiting += new
         return frozenset(reached)
 
     @cached_property
     def _fallen_back_on(self) -> dict[str, list[str]]:
-        """By quantity: those that it stands in for."""
+        """By quantity: the quantities with it as a fallback."""
         names: dict[str, list[str]] = {}
         for entry in self.entries.values():
             if entry.fallback:
@@ -335,7 +332,7 @@ class Registry(_core.Registry):
         return names
 
     def reaches(self, source: str, name: str) -> bool:
-        """Whether a path leads from a quantity to another one, whatever a call gives."""
+        """Return True if a quantity may depend on another one, for any set of inputs."""
         return source in self.ancestors(name)
 
 
@@ -393,10 +390,12 @@ def _names() -> Mapping[str, Mapping[str, Any]]:
     return names
 
 
-def unknown_quantity(given: object, kind: str = "quantity", others: Iterable[str] = ()) -> UnknownName:
-    """Error for a name that no quantity has: with the name of today, or with the nearest ones, `others` among them."""
+def unknown_quantity(given: object, kind: str = "quantity", more_names: Iterable[str] = ()) -> UnknownName:
+    """Build the error for an unknown name: its new name, or the nearest ones with `more_names`."""
     if not isinstance(given, str):
-        return unknown(kind, given, [*entries(), *others])
+        return UnknownName(f"unknown {kind} {shown(given)}: expected the name of a {kind}")
+    if given in _names()["calls"]:
+        return UnknownName(f"unknown {kind} {given!r}: {_names()['calls'][given]}")
     if given in _names()["meanings"]:
         meanings = " or ".join(f"{name!r}, {brief}" for name, brief in _names()["meanings"][given].items())
         return UnknownName(f"unknown {kind} {given!r}: give {meanings}")
@@ -408,7 +407,7 @@ def unknown_quantity(given: object, kind: str = "quantity", others: Iterable[str
         return UnknownName(f"{text}; {alias}" if alias else text)
     if alias:
         return UnknownName(f"unknown {kind} {given!r}; {alias}")
-    return unknown(kind, given, [*entries(), *others])
+    return unknown(kind, given, [*entries(), *more_names])
 
 
 def quantity(name: str) -> Quantity:
@@ -432,7 +431,7 @@ def quantity(name: str) -> Quantity:
 
 
 def matching(search: str | None) -> list[Quantity]:
-    """Quantities that a text means, the best matches first; all without one."""
+    """Return the quantities that match a text, best first, or all of them without a text."""
     if not isinstance(search, str | None):
         raise InputTypeError(f"search: expected a text, got {shown(search)}")
     if not (search or "").strip():
@@ -440,37 +439,3 @@ def matching(search: str | None) -> list[Quantity]:
     named = aliases()
     ranked = [(rank(search or "", (q.name, *named.get(q.name, ())), q.brief, q.symbol), q) for q in entries().values()]
     return [q for place in range(RANKS) for k, q in ranked if k == place]
-
-
-def quantities(search: str | None = None) -> pd.DataFrame:
-    """The registry as a table, one row a quantity.
-
-    Parameters
-    ----------
-    search : str, optional
-        Keep those whose name, alias, meaning or symbol has these words, the best matches first. Aliases are terms of
-        the field, such as ``"TPOT"`` and ``"tp"``. Case, word order, ``_`` and ``-`` do not matter.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by name, with columns theme, unit, brief, symbol, formula, needs, source, default, range, fallback,
-        aliases.
-    """
-    import pandas as pd
-
-    found = matching(search)
-    columns = {
-        "theme": [q.theme for q in found],
-        "unit": [q.unit for q in found],
-        "brief": [q.brief for q in found],
-        "symbol": [q.symbol for q in found],
-        "formula": [q.formula for q in found],
-        "needs": [", ".join(q.needs) for q in found],
-        "source": [q.source for q in found],
-        "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in found],
-        "range": ["" if q.computed else q.range_text for q in found],
-        "fallback": [q.fallback or "" for q in found],
-        "aliases": [", ".join(aliases().get(q.name, ())) for q in found],
-    }
-    return pd.DataFrame(columns, index=pd.Index([q.name for q in found], name="quantity"))

@@ -27,7 +27,7 @@ _MOST_LEVELS = 100  # definitions, each resting on the next
 
 
 class Definitions:
-    """A scope: definitions that are made in it are known in it alone. It can be entered many times, also by itself."""
+    """A scope of definitions, which end with it. It can be entered many times, also nested in itself."""
 
     def __init__(self, quantities: Sequence[Quantity]) -> None:
         self._definitions = tuple(dict.fromkeys(d for q in quantities for d in q.definitions))
@@ -46,11 +46,11 @@ class Definitions:
 
 
 def definitions(*quantities: Quantity) -> Definitions:
-    """A scope for definitions: what `define` makes in it is known in it alone, and gone at its end.
+    """Open a scope for definitions, which are visible and valid only in it.
 
-    Quantities from outside are known in it too. A definition hides one of the same name from outside, and what rests on
-    that; with ``replace=True`` it takes its place, and what rests on it follows. Other threads do not see the scope.
-    What is lazy, such as results in chunks, takes its definitions along.
+    Quantities from outside are known in it too. A definition hides an outer one of the same name and its dependents.
+    With ``replace=True`` it replaces the outer one, and the dependents follow. Other threads do not see the scope. Lazy
+    results, such as those in chunks, keep their definitions.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def definitions(*quantities: Quantity) -> Definitions:
     Raises
     ------
     InputTypeError
-        For what is no quantity that was defined.
+        For a quantity that `define` did not make.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def definitions(*quantities: Quantity) -> Definitions:
 
 
 @contextlib.contextmanager
-def within(made: tuple[Definition, ...]) -> Iterator[None]:
-    """These definitions alone, on top of the built-in quantities: what a task sees in another thread or process."""
-    token = _core.SCOPE.set(_registry_of(made))
+def within(defined: tuple[Definition, ...]) -> Iterator[None]:
+    """Use only these definitions and the built-in quantities, in a task of another thread."""
+    token = _core.SCOPE.set(_registry_of(defined))
     try:
         yield
     finally:
@@ -95,8 +95,8 @@ def within(made: tuple[Definition, ...]) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=64)
-def _registry_of(made: tuple[Definition, ...]) -> Registry:
-    return Registry(BUILT_IN, made, Scope(None, frozenset(d.name for d in made)))
+def _registry_of(defined: tuple[Definition, ...]) -> Registry:
+    return Registry(BUILT_IN, defined, Scope(None, frozenset(d.name for d in defined)))
 
 
 def add_definition(definition: Definition, *, replace: bool) -> None:
@@ -105,7 +105,7 @@ def add_definition(definition: Definition, *, replace: bool) -> None:
 
 
 def _install(change: Callable[[Registry], Registry]) -> None:
-    """Change the registry of the scope, or that of the process."""
+    """Change the registry of the scope, or of the process."""
     while True:
         before = current()
         after = change(before)
@@ -119,7 +119,7 @@ def _install(change: Callable[[Registry], Registry]) -> None:
 
 
 def _with(registry: Registry, definition: Definition, *, replace: bool) -> Registry:
-    """The registry with a definition; itself, where it has it already."""
+    """Return the registry with a definition, or itself if it already has the definition."""
     name = definition.name
     known = registry.entries.get(name)
     if known is None:
@@ -130,18 +130,18 @@ def _with(registry: Registry, definition: Definition, *, replace: bool) -> Regis
     dependents = [d.name for d in registry.definitions if name in registry.ancestors(d.name)]
     gone = {name, *dependents}
     scope = registry.scope and Scope(registry.scope.enclosing, registry.scope.inherited - gone)
-    kept = Registry(BUILT_IN, [d for d in registry.definitions if d.name not in gone], scope)
+    result = Registry(BUILT_IN, [d for d in registry.definitions if d.name not in gone], scope)
     if not replace:
         if registry.scope is None or name not in registry.scope.inherited:
             refuse(name, f"it is defined already, as {known.formula}; replace=True puts this one in its place")
         missing = [need for need in definition.needs if need in gone]
         if missing:
             refuse(name, f"it takes {missing[0]!r}, which rests on the {name!r} from outside that it would hide")
-        return _with(kept, definition, replace=False)
+        return _with(result, definition, replace=False)
     for need in definition.needs:
         if need == name or name in registry.ancestors(need):
-            way = " <- ".join(_way(registry, need, name))
-            refuse(name, f"it would need itself: {name} <- {way}")
+            circle = " <- ".join(_way(registry, need, name))
+            refuse(name, f"it would need itself: {name} <- {circle}")
     if dependents and known.unit != definition.unit:
         refuse(
             name,
@@ -150,28 +150,28 @@ def _with(registry: Registry, definition: Definition, *, replace: bool) -> Regis
             UnitError,
         )
     for d in (definition, *(d for d in registry.definitions if d.name in dependents)):
-        kept = _with(kept, d, replace=False)
-    return kept
+        result = _with(result, d, replace=False)
+    return result
 
 
 def _way(registry: Registry, start: str, end: str) -> list[str]:
     """Quantities from one down to another, each needing the next."""
-    way = [start]
-    while way[-1] != end:
-        q = registry.entries[way[-1]]
+    path = [start]
+    while path[-1] != end:
+        q = registry.entries[path[-1]]
         needs = (*q.needs, *([q.fallback] if q.fallback else []))
-        way.append(next(need for need in needs if need == end or end in registry.ancestors(need)))
-    return way
+        path.append(next(need for need in needs if need == end or end in registry.ancestors(need)))
+    return path
 
 
 def _check_size(registry: Registry, definition: Definition) -> None:
-    """Refuse formulas that nobody can read, and that those who go down through them could not end."""
+    """Refuse formulas too large to read or too deep for recursive readers."""
     name = definition.name
     if len(definition.steps) > MOST_STEPS or written_out(definition.steps) > _MOST_WRITTEN:
         refuse(
             name,
-            f"its formula has more than {MOST_STEPS} steps, or {_MOST_WRITTEN} written out: define parts of it as "
-            "quantities of their own",
+            f"its formula has more than {MOST_STEPS} steps, or {_MOST_WRITTEN} written out: define parts as separate "
+            "quantities",
         )
     depths: dict[str, int] = {}
     levels: dict[str, int] = {}

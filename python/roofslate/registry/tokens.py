@@ -43,7 +43,7 @@ _HINTS = {
     "÷": "write '/'",
     "&": "write 'and'",
     "!": "write '!='",
-    "|": "'or' is not allowed: all conditions must hold",
+    "|": "'or' is not allowed: conditions are joined by 'and'",
     "[": "use round brackets",
     "{": "use round brackets",
     "'": "the quoted word does not end",
@@ -65,7 +65,7 @@ class TokenReader:
     Raises
     ------
     ConditionError
-        Where the text has a character that no token has, or too many of them.
+        If the text has a character that no token has, or too many of them.
     """
 
     def __init__(self, text: str, kind: str) -> None:
@@ -78,9 +78,9 @@ class TokenReader:
         self.split()
 
     def fail(self, problem: object, token: Token | None = None, error: type[RoofslateError] | None = None) -> NoReturn:
-        """Raise an error that tells the place: this token, or the next one."""
-        place = token or self.peek()
-        where = "at the end" if place.kind == "end" else f"at {shown(place.text)}, character {place.start + 1}"
+        """Raise an error with the position of this token, or of the next one."""
+        faulty = token or self.peek()
+        where = "at the end" if faulty.kind == "end" else f"at {shown(faulty.text)}, character {faulty.start + 1}"
         raise (error or ConditionError)(f"{self.kind} {shown(self.text)}, {where}: {problem}") from None
 
     def split(self) -> None:
@@ -131,14 +131,14 @@ class TokenReader:
             at = after
 
     def first_factor(self, at: int) -> int:
-        """Position after the word that stands directly after a number, if it is of a unit: 128k, 30 %, 72 chips."""
+        """Return the end of a unit directly after a number, as in 128k, 30% or 72 chips."""
         if self.tokens[at].text in ("%", "$"):
             return at + 1
         after = self.unit_word(at, quantities=True)
         return after or at + (self.tokens[at].text in units.PREFIXES_OF_COUNTS)
 
     def unit_word(self, at: int, *, quantities: bool) -> int:
-        """Position after the name of a unit with its power; 0 where there is none."""
+        """Return the end of a unit's name with its power, or 0 without one."""
         token, after = self.tokens[at], self.tokens[min(at + 1, len(self.tokens) - 1)]
         if token.kind != "word" or after.text == "(" or (token.text in entries() and not quantities):
             return 0
@@ -147,7 +147,7 @@ class TokenReader:
         return self.power_end(at + 1) if token.text in units.UNIT_NAMES else 0
 
     def unit_factor(self, at: int) -> int:
-        """Position after a factor of a unit, which may be in brackets: USD/(chip h); 0 where there is none."""
+        """Return the end of a unit's factor, maybe in brackets as in USD/(chip h), or 0."""
         if self.tokens[at].text != "(":
             return self.unit_word(at, quantities=False)
         depth = 0
@@ -162,7 +162,7 @@ class TokenReader:
                 return self.power_end(at)
 
     def power_end(self, at: int) -> int:
-        """Position after a power of a unit: s^2, byte**0.5; `at` where there is none."""
+        """Return the end of a power such as s^2 or byte**0.5, or `at` without one."""
         if self.tokens[at].text not in ("^", "**"):
             return at
         after = at + 1 + (self.tokens[at + 1].text in ("-", "+"))

@@ -1,4 +1,4 @@
-"""From a Python function to a formula: it runs once, on values that take down what is done with them."""
+"""Formulas from Python functions: the function runs once, on values that record operations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST_TOLD = 12  # operations of a value that a message writes out
 
 
 def refuse(name: str, problem: object, error: type[RoofslateError] = DefinitionError) -> NoReturn:
-    """Raise what is wrong with the definition of a quantity."""
+    """Raise an error about the definition of a quantity."""
     raise error(f"definition of {name!r}: {problem}") from None
 
 
@@ -48,7 +48,7 @@ class Tracer(Recorder):
 
     def add(self, step: Any) -> int:
         if len(self.positions) >= MOST_STEPS and step not in self.positions:
-            self.fail(f"its formula has more than {MOST_STEPS} steps: define parts of it as quantities of their own")
+            self.fail(f"its formula has more than {MOST_STEPS} steps: define parts of it as separate quantities")
         return super().add(step)
 
     def told(self, term: Term) -> str:
@@ -62,7 +62,7 @@ class Tracer(Recorder):
     # ------------------------------------------------------------------------------------------------------- terms
 
     def term(self, value: Any) -> Term:
-        """What a formula is made of: a value that was taken down here, or a number."""
+        """Return the term of a traced value or of a number."""
         if isinstance(value, Traced):
             if value.tracer is not self:
                 self.fail(f"{value!r} belongs to the formula of {value.tracer.name!r}")
@@ -86,7 +86,7 @@ class Tracer(Recorder):
         except TypeError:  # a span of time, to NumPy an integer
             self.fail(f"{shown(value)} is no number")
         if math.isnan(x):
-            self.fail("NaN is no number that a formula may hold")
+            self.fail("a formula accepts no NaN")
         if x == 0 and math.copysign(1, x) < 0:  # equal to 0, but another number
             return self.operation("neg", self.constant(0.0, everywhere=True))
         return self.constant(x, everywhere=x == 0 or math.isinf(x))
@@ -134,11 +134,11 @@ class Tracer(Recorder):
         return self.combined(operation, *map(self.decision, values))
 
     def opposite(self, value: Any) -> Traced:
-        """Where a comparison does not hold."""
+        """Negate a comparison."""
         return self.combined("equal", self.decision(value), self.constant(0.0))
 
     def equal(self, a: Any, b: Any) -> Traced:
-        """Where two numbers, or two choices, or a choice and a word are equal."""
+        """Compare two numbers, two choices, or a choice and a word."""
         if _choices(b) and not _choices(a):
             a, b = b, a
         words = _choices(a)
@@ -156,13 +156,13 @@ class Tracer(Recorder):
         return self.combined("equal", choice, self.term(b))
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
-        """One value where a condition holds, another one elsewhere."""
+        """Select one value under a condition, another one otherwise."""
         if is_bool(condition):  # known already
             return a if condition else b
         return self.combined("select", self.decision(condition), self.measured(a), self.measured(b))
 
     def choose(self, choice: Any, alternatives: Mapping[str, Any]) -> Any:
-        """The alternative of the word that a choice holds."""
+        """Select the alternative for the word of a choice."""
         words = _choices(choice)
         if not words:
             self.fail(f"choose takes a quantity that is a choice, got {shown(choice)}")
@@ -178,7 +178,7 @@ class Tracer(Recorder):
         return chosen
 
     def count(self, value: Any) -> Traced:
-        """How many tokens, sequences, parameters or chips."""
+        """Return the number of tokens, sequences, parameters or chips."""
         try:
             return Traced(self, self.counted(self.measured(value)))
         except UnitError as error:
@@ -232,14 +232,14 @@ _POWERS: dict[float, Callable[[Any], Any]] = {2: lambda x: x * x, 3: lambda x: x
 
 
 _BRANCH = (
-    "is only being taken down, so Python cannot decide by it: instead of if and 'a if c else b' write "
+    "is only recorded, so Python cannot decide by it: instead of if and 'a if c else b' write "
     "rs.math.where(c, a, b); of max and min rs.math.maximum and rs.math.minimum; of and, or, not and a < b < c "
     "rs.math.logical_and, rs.math.logical_or and rs.math.logical_not"
 )
 
 
 _NO_NUMBER = (
-    "is only being taken down and has no number yet: instead of float(), int(), round() and functions of the module "
+    "is only recorded and has no number yet: instead of float(), int(), round() and functions of the module "
     "math use rs.math, which has sqrt, exp, log, ceil, floor"
 )
 
@@ -248,7 +248,7 @@ _REST = "has no % and //: write rs.math.floor(a / b) for a // b, and a - b * rs.
 
 
 class Traced:
-    """A value of a formula that is being taken down: a quantity, or what was computed of quantities."""
+    """A value of a formula under record: a quantity, or a result of operations on quantities."""
 
     __slots__ = ("term", "tracer")
     __hash__ = None  # type: ignore[assignment]
@@ -301,7 +301,7 @@ class Traced:
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    return lambda self, *others: _FUNCTIONS[name](self.tracer, self, *others)
+    return lambda self, *operands: _FUNCTIONS[name](self.tracer, self, *operands)
 
 
 def _turned(name: str) -> Callable[..., Any]:
@@ -327,12 +327,12 @@ _running: ContextVar[Tracer | None] = ContextVar("roofslate_tracer", default=Non
 
 
 def running() -> Tracer | None:
-    """What takes down the formula that is being run, if one is."""
+    """Return the tracer of the running formula, None outside of one."""
     return _running.get()
 
 
 def tracer_of(*values: Any) -> Tracer | None:
-    """What takes down a formula with these values, if it is one."""
+    """Return the tracer of the first traced value, None without one."""
     return next((value.tracer for value in values if isinstance(value, Traced)), None)
 
 
@@ -355,11 +355,11 @@ def record(name: str, unit: str, function: Callable[..., Any]) -> Formula:
     Raises
     ------
     DefinitionError
-        Where the function does what cannot be taken down.
+        If the function does something that cannot be recorded.
     UnitError
-        Where units do not fit.
+        If units do not fit.
     UnknownName
-        Where an argument is no quantity.
+        If an argument is no quantity.
     """
     tracer = Tracer(name)
     places, keywords = [], {}

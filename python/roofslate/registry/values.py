@@ -23,7 +23,7 @@ Values = npt.NDArray[np.float64]
 
 
 def number(value: Any, q: Quantity) -> float:
-    """One number in base units, checked against the quantity's range; of a choice, its position."""
+    """Return one number in base units, checked against the range, or the position of a word."""
     x = parsed(value, q)
     if not (q.low <= x <= q.high) or (q.above_low and x == q.low):
         raise ValueRangeError(f"{q.name} must be {expected_of(q)}, got {shown(value)}")
@@ -31,7 +31,7 @@ def number(value: Any, q: Quantity) -> float:
 
 
 def parsed(value: Any, q: Quantity) -> float:
-    """One number in base units, whatever its size; of a choice, its position."""
+    """Return one number in base units of any size, or the position of a word."""
     if q.choices:
         return _position(value, q)
     try:
@@ -47,7 +47,7 @@ def _position(value: Any, q: Quantity) -> float:
 
 
 def expected_of(q: Quantity) -> str:
-    """The range and the unit of a quantity, as an error tells them."""
+    """Write the range and the unit of a quantity for an error."""
     unit = "" if q.unit == "1" else f", in {q.unit}"
     finite = "" if q.takes_infinity or "<=" in q.range_text else " and finite"
     return f"{q.range_text}{finite}{unit}"
@@ -59,7 +59,7 @@ def check_range(values: Values, q: Quantity) -> None:
     ):
         return
     size = values.size
-    values = values[tuple(slice(None if stride else 1) for stride in values.strides)]  # what is repeated, once
+    values = values[tuple(slice(None if stride else 1) for stride in values.strides)]  # without repeated elements
     if size and not _within(values, q):
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
@@ -68,13 +68,13 @@ def check_range(values: Values, q: Quantity) -> None:
 
 
 def _within(values: Values, q: Quantity) -> bool:
-    """Whether all values lie in the quantity's range; no copy is made."""
+    """Return True if all values are in the quantity's range. No copy is made."""
     least, most = values.min(), values.max()  # NaN where one is
     return bool(least >= q.low and most <= q.high and not (q.above_low and least == q.low))
 
 
 def numbers(values: Any, q: Quantity) -> Values:
-    """Many numbers in base units, in their shape; texts are parsed once each."""
+    """Return numbers in base units, in their shape. Each distinct text is parsed once."""
     if np.ma.isMaskedArray(values):
         raise InputTypeError(f"{q.name}: a masked array has values missing: fill it, or leave them out")
     try:
@@ -102,7 +102,7 @@ def check_type(dtype: Any, q: Quantity) -> None:
 
 
 def _array_of(values: Any) -> npt.NDArray[Any]:
-    """A list as an array; one that holds other things than numbers keeps them, for their error to name them."""
+    """Convert a list to an array. Elements that are no numbers stay, so that errors name them."""
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError, RecursionError):
@@ -113,12 +113,12 @@ def _array_of(values: Any) -> npt.NDArray[Any]:
 
 
 def is_bool(value: Any) -> bool:
-    """Whether a value is True or False, which Python also counts as a number."""
+    """Return True for True and False, which Python also counts as numbers."""
     return isinstance(value, (bool, np.bool_))
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is an integer; to NumPy a span of time is one too."""
+    """Return True for an integer, False for a span of time, which NumPy counts as one."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
@@ -134,17 +134,17 @@ _DISTRIBUTIONS = ("rv_frozen", "rv_generic", "multi_rv_frozen", "multi_rv_generi
 
 
 def is_scipy(value: Any, cls: str) -> bool:
-    """Whether a value is of a class of SciPy, which may not be loaded."""
+    """Return True for a value of a SciPy class, without an import of SciPy."""
     return is_of("scipy", cls, value)
 
 
 def is_distribution(value: Any) -> bool:
-    """Whether a value is a distribution of `scipy.stats`, frozen or not."""
+    """Return True for a distribution of `scipy.stats`, frozen or not."""
     return any(is_scipy(value, cls) for cls in _DISTRIBUTIONS)
 
 
 def is_of(module: str, cls: str, value: Any) -> bool:
-    """Whether a value is of a class of a library that may not be loaded."""
+    """Return True for a value of a library's class, without an import of the library."""
     return any(base.__name__ == cls and base.__module__.split(".")[0] == module for base in type(value).__mro__)
 
 
@@ -159,7 +159,7 @@ def _words_of_flags(attrs: Mapping[str, Any], values: Any, q: Quantity) -> Any:
 
 
 def encoded_numbers(values: Any, attrs: Mapping[str, Any], q: Quantity) -> Values:
-    """Numbers of an array whose attributes say in which unit they are, or which words they stand for."""
+    """Decode numbers of an array by its attributes: a unit, or the words of flags."""
     given = attrs.get("units")
     if given is not None and not q.choices and given != q.unit and values.dtype.kind in "iuf":
         try:

@@ -10,7 +10,7 @@ from roofslate.units.algebra import dimension_of, divide, fits, multiply, root, 
 from roofslate.units.axes import Axis, geomspace, linspace
 from roofslate.units.numbers import convert_factor, from_pint, parse, read, to_base
 from roofslate.units.table import NUMBER, PREFIXES_OF_COUNTS, UNIT_NAMES
-from roofslate.units.writing import Scale, format, scale  # noqa: A004
+from roofslate.units.writing import Scale, format, ladder, scale  # noqa: A004
 
 __all__ = [
     "BASE_UNITS",
@@ -28,6 +28,7 @@ __all__ = [
     "format",
     "from_pint",
     "geomspace",
+    "ladder",
     "linspace",
     "multiply",
     "parse",

@@ -109,6 +109,8 @@ class _UnitReader:
     @staticmethod
     def named(word: str) -> Unit:
         unit = TABLE.get(word)
+        if word == "K":
+            raise UnitError("'K' is not clear: write k for 1,000 or Ki for 1,024")
         if unit is None:
             same = [name for name in TABLE if name.casefold() == word.casefold()]
             rate = f"{word[:-2]}/s" if word.endswith("ps") and word[:-2] in TABLE else ""

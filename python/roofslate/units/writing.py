@@ -84,7 +84,7 @@ _OF_ONE_SEQUENCE = (
 
 
 @lru_cache(maxsize=1024)
-def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
+def ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
     """Return the scales of a unit in ascending order, and the index of the one for exponents."""
     exponents = dimension_of(unit).exponents
     if exponents in _OF_ONE_SEQUENCE:
@@ -149,7 +149,7 @@ def _digits(value: float, digits: int) -> str:
 
 
 def _choose(magnitude: float, unit: str) -> Scale:
-    rungs, plain = _ladder(unit)
+    rungs, plain = ladder(unit)
     if magnitude == 0 or not math.isfinite(magnitude):
         return Scale(rungs[plain].factor, rungs[plain].label)
     rounded = float(f"{magnitude:.3e}")

@@ -1,4 +1,4 @@
-"""Files: what is read has limits and names its lines; what is written appears whole or not at all."""
+"""Files: reads have limits and errors name lines, writes are atomic."""
 
 import ast
 import errno
@@ -193,7 +193,7 @@ def test_every_reader_of_toml_has_limits_and_names_the_line(tmp_path, reads, con
 
 
 def test_a_caller_that_is_deep_itself_is_told_of_the_depth(tmp_path):
-    """Thirty lists in one another are fine, but not for the last fifty of the interpreter's frames."""
+    """Thirty nested lists are valid, except in the last fifty frames of the interpreter."""
     path = tmp_path / "any.toml"
     path.write_text("a = " + "[" * 30 + "]" * 30)
 
@@ -225,7 +225,7 @@ def test_a_mark_at_the_beginning_is_no_text(tmp_path):
     [
         (("unit = ", "unit = 3 #"), "unit = 3", "unit: expected a text"),
         (("[settings]", "[settings]\noverlap = 'bord'"), "overlap", "settings.overlap: "),
-        (("between = ", "between = -1 #"), "between = -1", "between: expected a number from 0 on"),
+        (("between = ", "between = -1 #"), "between = -1", "between: expected a number of at least 0"),
         (("data = ", "data = 3 #"), "data = 3", "data: expected a text"),
     ],
 )
@@ -344,8 +344,8 @@ def faults(tree):
 
 @pytest.mark.heavy
 def test_no_module_runs_or_fetches_what_a_file_says():
-    found = {(name, module) for name, tree in modules() for module in imported(tree) if module in FORBIDDEN}
-    assert found == set(REASONS)
+    result = {(name, module) for name, tree in modules() for module in imported(tree) if module in FORBIDDEN}
+    assert result == set(REASONS)
     assert [(name, fault) for name, tree in modules() for fault in faults(tree)] == []
 
 
@@ -379,8 +379,8 @@ STREAMS = {"stream", "vector", "raster", "picture"}  # of `whole_file`, or in me
 
 @pytest.mark.heavy
 def test_files_are_written_by_one_module_alone():
-    found = {(name, written.partition(",")[0]) for name, tree in modules() for written in writes(tree)}
-    assert found == {
+    result = {(name, written.partition(",")[0]) for name, tree in modules() for written in writes(tree)}
+    assert result == {
         ("_base/files.py", "open"),  # a device or a pipe
         ("cli/plot.py", "savefig"),  # into a file that files.py has opened
         ("cli/rows.py", "open_file"),  # the terminal

@@ -21,7 +21,7 @@ pytestmark = [
 
 
 def exit_code_of_child(call):
-    """Fork; the child makes the call within two seconds and leaves with 0."""
+    """Fork a child that makes the call within two seconds and exits with 0."""
     child = os.fork()
     if not child:
         try:
@@ -115,7 +115,7 @@ def test_presets_that_another_thread_reads(halted, monkeypatch):
 
 
 def test_the_package_has_no_other_locks():
-    """Locks of `threading` and of `functools.cached_property`, before Python 3.12, stay held in the child."""
+    """Before Python 3.12, locks of `threading` and `cached_property` stay held in the child."""
     package = Path(rs.__file__).parent
     other = re.compile(
         r"threading\.R?Lock|functools\.cached_property|from (threading|functools) import .*(Lock|cached_p)"

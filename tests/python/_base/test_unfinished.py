@@ -1,4 +1,4 @@
-"""Files under another name until they are finished: long names, killed and living writers, planted links."""
+"""Temporary names of unfinished files: long names, killed and live writers, planted links."""
 
 import os
 import subprocess

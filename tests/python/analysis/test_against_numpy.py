@@ -1,4 +1,4 @@
-"""`compare`, `tornado`, `sample`, `sobol` and derivatives on grids against the formulas by NumPy."""
+"""`compare`, `tornado`, `sample`, `sobol` and derivatives against formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarni
 
 
 def moved(question: Question, factor: float, least: int, most: int) -> dict[str, float]:
-    """Some of the inputs that are numbers and of use, times a factor or over it, within their ranges."""
+    """Draw some of the effective numeric inputs, scaled by a factor within their ranges."""
     name = question.outputs[0]
     used = Evaluator(question.inputs, question.outputs).taken(name)
     candidates = [key for key, x in question.numbers.items() if key in used and key != name and 0 < x < math.inf]
@@ -39,7 +39,7 @@ def moved(question: Question, factor: float, least: int, most: int) -> dict[str,
 
 
 def shares_by_orders(name: str, inputs: dict[str, Any], changes: dict[str, float]) -> dict[str, float] | None:
-    """What each change multiplies a value by, over all orders of the changes; None where a mixture has no value."""
+    """Return each change's mean factor over all orders, None if a mixture has no value."""
     logs = {}
     for k in range(len(changes) + 1):
         for chosen in itertools.combinations(changes, k):
@@ -67,18 +67,20 @@ def test_compare(numbers: range) -> None:
                 continue
             shared = {key: x for key, x in question.inputs.items() if key not in changes}
             sides: list[Any] = [{key: question.numbers[key] for key in changes}, changes]
-            found = rs.compare(*sides, name, **Settled(shared))
+            result = rs.compare(*sides, name, **Settled(shared))
             factors = shares_by_orders(name, question.inputs, changes)
         except (rs.RoofslateError, KeyError):
             continue
         if factors is None:
             continue
-        assert set(found.factors.index) == set(changes), question.number
+        assert set(result.factors.index) == set(changes), question.number
         for key, factor in factors.items():
-            assert agree(found.factors.loc[key, "factor"], factor, exact=False), (question.number, name, key)
-        assert agree(math.prod(found.factors["factor"]), found.ratio, exact=False, near=1e-13), question.number
+            assert agree(result.factors.loc[key, "factor"], factor, exact=False), (question.number, name, key)
+        assert agree(math.prod(result.factors["factor"]), result.ratio, exact=False, near=1e-13), question.number
         expected = [Evaluator({**shared, **side}, [name]) for side in sides]
-        assert [one.agrees(name, x) for one, x in zip(expected, (found.before, found.after), strict=True)] == [True] * 2
+        assert [one.agrees(name, x) for one, x in zip(expected, (result.before, result.after), strict=True)] == [
+            True
+        ] * 2
         compared += 1
     assert compared > 0.3 * len(numbers)
 
@@ -97,22 +99,22 @@ def test_tornado(numbers: range) -> None:
             base = {key: question.numbers[key] for key in ranges}
             if not ranges:
                 continue
-            found = rs.tornado(name, Settled({**question.inputs, **ranges}), base=base)
+            result = rs.tornado(name, Settled({**question.inputs, **ranges}), base=base)
         except rs.RoofslateError:
             continue
         at_base = Evaluator(question.inputs, [name])
-        assert at_base.agrees(name, found.base), (question.number, name)
-        for key, row in found.table.iterrows():
+        assert at_base.agrees(name, result.base), (question.number, name)
+        for key, row in result.table.iterrows():
             for end in ("low", "high"):
                 assert row[end] == ranges[str(key)][end == "high"]
                 expected = Evaluator({**question.inputs, str(key): row[end]}, [name])
                 assert expected.agrees(name, row[f"at_{end}"]), (question.number, name, key, end)
-        ends = found.table[["at_low", "at_high"]].to_numpy()
+        ends = result.table[["at_low", "at_high"]].to_numpy()
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio, difference = ends.max(axis=1) / ends.min(axis=1), np.abs(ends[:, 1] - ends[:, 0])
-        swing = ratio if (ends > 0).all() and found.base > 0 else difference
-        assert agree(found.table["swing"], swing, exact=True), (question.number, name)
-        assert found.table["swing"].dropna().is_monotonic_decreasing
+        swing = ratio if (ends > 0).all() and result.base > 0 else difference
+        assert agree(result.table["swing"], swing, exact=True), (question.number, name)
+        assert result.table["swing"].dropna().is_monotonic_decreasing
         drawn += 1
     assert drawn > 0.3 * len(numbers)
 
@@ -122,7 +124,7 @@ def test_tornado(numbers: range) -> None:
 
 def distributions(question: Question, most: int) -> dict[str, Any]:
     """Distributions around some inputs of a question."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, other in moved(question, 1.5, 1, most).items():
         low, high = sorted((question.numbers[key], other))
         kinds = [
@@ -131,8 +133,8 @@ def distributions(question: Question, most: int) -> dict[str, Any]:
             stats.triang(0.25, low, high - low),
             stats.truncnorm(-1.0, 2.0, loc=low + (high - low) / 3, scale=(high - low) / 3),
         ]
-        found[key] = question.chance.choice(kinds)
-    return found
+        result[key] = question.chance.choice(kinds)
+    return result
 
 
 def sobol_points(inputs: int, n: int, seed: int) -> np.ndarray:
@@ -142,7 +144,7 @@ def sobol_points(inputs: int, n: int, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("numbers", first_alone(slices(30)), ids=str)
 def test_sample(numbers: range) -> None:
-    """Draws are SciPy's points through SciPy's distributions, with a Gaussian copula; results those of NumPy."""
+    """Draws equal SciPy's points and distributions with a Gaussian copula, results NumPy's."""
     n, sampled = 64, 0
     for question in asked("sample", numbers, axes=(0, 1)):
         (name,) = question.outputs
@@ -150,7 +152,7 @@ def test_sample(numbers: range) -> None:
             drawn = distributions(question, 3)
             correlation = np.full((len(drawn), len(drawn)), 0.4) + 0.6 * np.eye(len(drawn))
             options: dict[str, Any] = {"correlation": correlation} if question.number % 2 else {}
-            found = rs.sample(name, n, Settled({**question.inputs, **drawn}), seed=question.number, **options)
+            result = rs.sample(name, n, Settled({**question.inputs, **drawn}), seed=question.number, **options)
         except rs.RoofslateError:
             continue
         probabilities = sobol_points(len(drawn), n, question.number)
@@ -158,11 +160,11 @@ def test_sample(numbers: range) -> None:
             scores = np.linalg.cholesky(correlation) @ stats.norm.ppf(probabilities)
             probabilities = stats.norm.cdf(scores)
         for key, p in zip(drawn, probabilities, strict=True):
-            assert agree(found[key], drawn[key].ppf(p), exact=False, near=1e-7), (question.number, key)
-        at_draws = {key: found[key].drop_vars([*drawn]) for key in drawn}
+            assert agree(result[key], drawn[key].ppf(p), exact=False, near=1e-7), (question.number, key)
+        at_draws = {key: result[key].drop_vars([*drawn]) for key in drawn}
         expected = Evaluator({**question.inputs, **at_draws}, [name])
-        values = found.drop_vars([*found.coords]).expand_dims(
-            {dim: size for dim, size in expected.sizes.items() if dim not in found.dims}
+        values = result.drop_vars([*result.coords]).expand_dims(
+            {dim: size for dim, size in expected.sizes.items() if dim not in result.dims}
         )
         assert expected.agrees(name, values.transpose(*expected.sizes).to_numpy()), (question.number, name)
         sampled += 1
@@ -171,13 +173,13 @@ def test_sample(numbers: range) -> None:
 
 @pytest.mark.parametrize("numbers", first_alone(slices(20)), ids=str)
 def test_sobol(numbers: range) -> None:
-    """First-order and total shares after Saltelli, from the sums as they are written in the paper."""
+    """Return first-order and total shares after Saltelli, by the sums in the paper."""
     n, shared = 32, 0
     for question in asked("sobol", numbers):
         (name,) = question.outputs
         try:
             drawn = distributions(question, 3)
-            found = rs.sobol(name, n, Settled({**question.inputs, **drawn}), seed=question.number)
+            result = rs.sobol(name, n, Settled({**question.inputs, **drawn}), seed=question.number)
         except rs.RoofslateError:
             continue
         points = sobol_points(2 * len(drawn), n, question.number)
@@ -198,12 +200,12 @@ def test_sobol(numbers: range) -> None:
         spread = both.var()
         if spread < 1e-16 * both.mean() ** 2:
             continue  # rounding to some digits
-        assert agree([found.mean, found.variance], [both.mean(), spread], exact=False, near=1e-5), question.number
+        assert agree([result.mean, result.variance], [both.mean(), spread], exact=False, near=1e-5), question.number
         for key in drawn:
             mixed = values({**sides[0], key: sides[1][key]})
             first = np.mean((b - both.mean()) * (mixed - a)) / spread
             total = np.mean((mixed - a) ** 2) / 2 / spread
-            row = found.table.loc[key, ["first_order", "total"]]
+            row = result.table.loc[key, ["first_order", "total"]]
             assert agree(row, [first, total], exact=False, near=1e-4, least=1e-6), (question.number, name, key)
         shared += 1
     assert shared > 0.3 * len(numbers)
@@ -214,7 +216,7 @@ def test_sobol(numbers: range) -> None:
 
 @pytest.mark.parametrize("numbers", first_alone(slices(60)), ids=str)
 def test_derivatives_on_grids(numbers: range) -> None:
-    """At all points those of a step into the complex plane, which no rule of differentiation takes part in."""
+    """Derivatives equal complex steps at all points, without a differentiation rule."""
     compared = points = 0
     for question in asked("derivatives", numbers, axes=(0, 1, 2, 2)):
         (name,) = question.outputs

@@ -1,4 +1,4 @@
-"""Comparisons: factors multiply to the ratio, no order is preferred, and each factor is what its input does."""
+"""Comparisons: factors multiply to the ratio, independent of the order of changes."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def product_is_exact(found: Comparison) -> None:
 @given(scenarios(), scenarios(), st.sampled_from(["cost_per_token", "pass_time", "compute_utilization", "hbm_used"]))
 @settings(max_examples=25)
 def test_factors_multiply_to_the_ratio(a: dict[str, float], b: dict[str, float], output: str) -> None:
-    found = rs.compare(a, b, output)
-    product_is_exact(found)
-    assert found.before == rs.value(output, a)
-    assert found.after == rs.value(output, b)
-    assert found.ratio == found.after / found.before
-    assert sorted(factors(found)) == sorted(name for name in NUMBERS if a[name] != b[name])
-    strengths = [abs(math.log(row.factor)) for row in found.rows]
+    result = rs.compare(a, b, output)
+    product_is_exact(result)
+    assert result.before == rs.value(output, a)
+    assert result.after == rs.value(output, b)
+    assert result.ratio == result.after / result.before
+    assert sorted(factors(result)) == sorted(name for name in NUMBERS if a[name] != b[name])
+    strengths = [abs(math.log(row.factor)) for row in result.rows]
     assert strengths == sorted(strengths, reverse=True)
 
 
@@ -97,10 +97,10 @@ def test_a_factor_is_the_mean_over_all_orders(a: dict[str, float], b: dict[str, 
             before = rs.value("cost_per_token", {**now, **shared})
             now[name] = b[name]
             logs[name].append(math.log(float(rs.value("cost_per_token", {**now, **shared})) / float(before)))
-    found = factors(rs.compare(a, b, "cost_per_token", **shared))
+    result = factors(rs.compare(a, b, "cost_per_token", **shared))
     for name, steps in logs.items():
         # logarithms of ratios of up to 1e9 are rounded to 2e-15
-        assert math.log(found.get(name, 1.0)) == pytest.approx(math.fsum(steps) / len(steps), rel=1e-12, abs=1e-14)
+        assert math.log(result.get(name, 1.0)) == pytest.approx(math.fsum(steps) / len(steps), rel=1e-12, abs=1e-14)
 
 
 @given(scenarios(SOME), scenarios(SOME), scenarios(), st.permutations(SOME))
@@ -120,31 +120,31 @@ def test_no_order_and_no_direction_is_preferred(
 
 @given(st.floats(1e3, 1e13), st.floats(1e3, 1e13), st.floats(1e3, 1e13), st.floats(1e3, 1e13))
 def test_a_quotient_falls_apart_into_its_terms(c: float, d: float, v: float, w: float) -> None:
-    found = factors(
+    result = factors(
         rs.compare({"hbm_capacity": c, "hbm_bandwidth": v}, {"hbm_capacity": d, "hbm_bandwidth": w}, "hbm_drain_time")
     )
-    assert found.get("hbm_capacity", 1.0) == pytest.approx(d / c, rel=1e-14)
-    assert found.get("hbm_bandwidth", 1.0) == pytest.approx(v / w, rel=1e-14)
-    assert math.prod(found.values()) == pytest.approx(d / c * (v / w), rel=1e-14, abs=0)
+    assert result.get("hbm_capacity", 1.0) == pytest.approx(d / c, rel=1e-14)
+    assert result.get("hbm_bandwidth", 1.0) == pytest.approx(v / w, rel=1e-14)
+    assert math.prod(result.values()) == pytest.approx(d / c * (v / w), rel=1e-14, abs=0)
 
 
 def test_twelve_inputs_that_all_matter() -> None:
     a = {name: low * 1.7 + 1e-3 for name, (low, _) in NUMBERS.items()}
     b = {name: high * 0.6 for name, (_, high) in NUMBERS.items()}
-    found = rs.compare(a, b, "cost_per_token", overlap="none")
-    assert len(found.rows) == len(NUMBERS) == 12
-    assert [name for name, factor in factors(found).items() if abs(factor - 1) < 1e-12] == ["chips"]  # it cancels
-    product_is_exact(found)
+    result = rs.compare(a, b, "cost_per_token", overlap="none")
+    assert len(result.rows) == len(NUMBERS) == 12
+    assert [name for name, factor in factors(result).items() if abs(factor - 1) < 1e-12] == ["chips"]  # it cancels
+    product_is_exact(result)
 
 
 # ----------------------------------------------------------------------------------------------------- what differs
 
 
 def test_a_preset_is_one_input_and_choices_are_inputs() -> None:
-    found = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
-    assert set(factors(found)) == {"hardware", "chips", "prices", "batch_size", "context_length", "overlap"}
-    product_is_exact(found)
-    rows = {row.name: row for row in found.rows}
+    result = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
+    assert set(factors(result)) == {"hardware", "chips", "prices", "batch_size", "context_length", "overlap"}
+    product_is_exact(result)
+    rows = {row.name: row for row in result.rows}
     assert (rows["hardware"].before, rows["hardware"].after) == ("H200", "GB200 NVL72")
     assert (rows["overlap"].before, rows["overlap"].after) == ("none", "board")
     assert (rows["chips"].before, rows["chips"].after) == ("16", "72")
@@ -171,10 +171,10 @@ def test_the_same_written_otherwise_is_no_difference() -> None:
 
 def test_what_one_scenario_leaves_open_is_what_it_is_there() -> None:
     shared = {"model": "Llama-3.1-70B", "chips": 8, "batch_size": 64, "context_length": "32k"}
-    found = rs.compare({"hardware": "H100"}, {"hardware": "H100", "hbm_bandwidth": "8 TB/s"}, "pass_time", **shared)
-    (row,) = found.rows
+    result = rs.compare({"hardware": "H100"}, {"hardware": "H100", "hbm_bandwidth": "8 TB/s"}, "pass_time", **shared)
+    (row,) = result.rows
     assert (row.name, row.before, row.after) == ("hbm_bandwidth", "3.35 TB/s", "8 TB/s")
-    assert row.factor == pytest.approx(found.ratio, rel=1e-15)
+    assert row.factor == pytest.approx(result.ratio, rel=1e-15)
     stated = rs.compare({"hardware": "H100"}, {"hardware": "H100", "hbm_bandwidth": "3.35 TB/s"}, "pass_time", **shared)
     assert stated.rows == ()
     default = rs.compare({}, {"bandwidth_efficiency": 0.5}, "pass_time", hardware="H100", **shared)
@@ -185,49 +185,49 @@ def test_a_preset_against_its_numbers() -> None:
     numbers = {"peak_flops": "2 PFLOP/s", "hbm_bandwidth": "8 TB/s"}
     shared = {"model": "Llama-3.1-70B", "chips": 8, "batch_size": 64, "context_length": "32k"}
     for a, b in (({"hardware": "H100"}, numbers), (numbers, {"hardware": "H100"})):
-        found = rs.compare(a, b, "pass_time", **shared)
-        assert set(factors(found)) == {"hardware", "peak_flops", "hbm_bandwidth"}
-        assert factors(found)["hardware"] == 1
-        product_is_exact(found)
+        result = rs.compare(a, b, "pass_time", **shared)
+        assert set(factors(result)) == {"hardware", "peak_flops", "hbm_bandwidth"}
+        assert factors(result)["hardware"] == 1
+        product_is_exact(result)
     forward = factors(rs.compare({"hardware": "H100"}, numbers, "pass_time", **shared))
     backward = factors(rs.compare(numbers, {"hardware": "H100"}, "pass_time", **shared))
     assert forward["hbm_bandwidth"] == pytest.approx(1 / backward["hbm_bandwidth"], rel=1e-14)
 
 
 def test_what_a_preset_overrules_is_not_said_for_it() -> None:
-    """One model states its bytes of a token, the other its layers: they change together, and the batch apart."""
+    """One model gives bytes per token, the other layers: they change together, not the batch."""
     stated = {"model": "DeepSeek-V3 (lecture)", "batch_size": 4}
     layered = {"layers": 80, "kv_heads": 8, "head_size": 128, "kv_format": "bf16", "batch_size": 8}
-    found = rs.compare(stated, layered, "kv_bytes", context_length=100)
-    assert factors(found)["batch_size"] == pytest.approx(2, rel=1e-14)
-    product_is_exact(found)
-    (group,) = [row for row in found.rows if len(row.inputs) > 1]
+    result = rs.compare(stated, layered, "kv_bytes", context_length=100)
+    assert factors(result)["batch_size"] == pytest.approx(2, rel=1e-14)
+    product_is_exact(result)
+    (group,) = [row for row in result.rows if len(row.inputs) > 1]
     assert group.before == "model DeepSeek-V3 (lecture)"
     assert group.after == "head_size 128, kv_format bf16, kv_heads 8, layers 80"
-    assert found.after == rs.value("kv_bytes", layered, context_length=100)
+    assert result.after == rs.value("kv_bytes", layered, context_length=100)
 
 
 def test_what_can_only_change_together_shares_a_factor() -> None:
-    """A measured pass in one scenario, a model of the pass in the other: no mixture lacks both."""
+    """With a measured pass in one scenario and a model in the other, mixtures have one of them."""
     whole = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)", "context_length": "10k"}
     measured = {"flops_per_token": 74e9, "stage_flops": 648e15}
     a, b = {"pass_tokens": 100.0, **measured}, {"batch_size": 300, **whole}
-    found = rs.compare(a, b, "compute_time")
-    product_is_exact(found)
-    assert found.ratio == pytest.approx(3, rel=1e-15)
+    result = rs.compare(a, b, "compute_time")
+    product_is_exact(result)
+    assert result.ratio == pytest.approx(3, rel=1e-15)
     back = rs.compare(b, a, "compute_time")
-    assert {frozenset(row.inputs) for row in back.rows} == {frozenset(row.inputs) for row in found.rows}
+    assert {frozenset(row.inputs) for row in back.rows} == {frozenset(row.inputs) for row in result.rows}
 
 
 def test_a_mixture_out_of_range_is_none() -> None:
     """More experts at once than there are: 16 of 8 in one of the mixtures."""
     a, b = {"experts": 8, "experts_per_token": 2}, {"experts": 256, "experts_per_token": 16}
-    found = rs.compare(a, b, "expert_coverage", batch_size=4)
-    (row,) = found.rows
+    result = rs.compare(a, b, "expert_coverage", batch_size=4)
+    (row,) = result.rows
     assert row.inputs == ("experts", "experts_per_token")
     assert row.before == "experts 8, experts_per_token 2"
     assert row.after == "experts 256, experts_per_token 16"
-    assert row.factor == pytest.approx(found.ratio, rel=1e-15)
+    assert row.factor == pytest.approx(result.ratio, rel=1e-15)
     with pytest.raises(rs.errors.ValueRangeError, match="must not exceed experts"):
         rs.value("expert_coverage", batch_size=4, experts=8, experts_per_token=16)
     free = rs.compare({**a, "batch_size": 4}, {**b, "batch_size": 9}, "expert_coverage")
@@ -240,72 +240,72 @@ def test_groups_are_as_small_as_can_be() -> None:
     a = {"experts": 8, "experts_per_token": 2, "batch_size": 4, "total_parameters": 4e10, "dense_parameters": 1e10}
     b = {"experts": 256, "experts_per_token": 16, "batch_size": 9, "total_parameters": 7e11, "dense_parameters": 6e10}
     more = {"active_parameters": 3.9e10, "bytes_per_weight": 1}
-    found = rs.compare(a, b, "fetched_weight_bytes", **more)
-    assert ("experts", "experts_per_token") in {row.inputs for row in found.rows}
-    assert ("batch_size",) in {row.inputs for row in found.rows}
-    assert max(len(row.inputs) for row in found.rows) == 2
-    product_is_exact(found)
+    result = rs.compare(a, b, "fetched_weight_bytes", **more)
+    assert ("experts", "experts_per_token") in {row.inputs for row in result.rows}
+    assert ("batch_size",) in {row.inputs for row in result.rows}
+    assert max(len(row.inputs) for row in result.rows) == 2
+    product_is_exact(result)
     turned = rs.compare(dict(reversed(a.items())), dict(reversed(b.items())), "fetched_weight_bytes", **more)
-    assert turned == found
+    assert turned == result
     back = rs.compare(b, a, "fetched_weight_bytes", **more)
-    assert {row.inputs for row in back.rows} == {row.inputs for row in found.rows}
+    assert {row.inputs for row in back.rows} == {row.inputs for row in result.rows}
 
 
 def test_what_does_not_matter_has_the_factor_one() -> None:
-    found = factors(
+    result = factors(
         rs.compare({"hbm_capacity": 8e10}, {"hbm_capacity": 9e10}, "ridge_point", peak_flops=1e15, hbm_bandwidth=1e12)
     )
-    assert found == {"hbm_capacity": 1.0}
+    assert result == {"hbm_capacity": 1.0}
     more = {name: 3.0 for name in NUMBERS if name not in ("compute_efficiency", "bandwidth_efficiency")}
     less = dict.fromkeys(more, 2.0)
     # of these one matters, and twelve more would be too many
-    found = factors(rs.compare({**more, "experts": 9}, {**less, "experts": 8}, "pass_tokens"))
-    assert found.pop("batch_size") == pytest.approx(2 / 3, rel=1e-15)
-    assert set(found.values()) == {1.0}
+    result = factors(rs.compare({**more, "experts": 9}, {**less, "experts": 8}, "pass_tokens"))
+    assert result.pop("batch_size") == pytest.approx(2 / 3, rel=1e-15)
+    assert set(result.values()) == {1.0}
 
 
 def test_a_supplied_output_explains_itself() -> None:
-    found = rs.compare({"pass_time": "20 ms"}, {"pass_time": "30 ms"}, "pass_time")
-    assert factors(found) == {"pass_time": pytest.approx(1.5, rel=1e-15)}
+    result = rs.compare({"pass_time": "20 ms"}, {"pass_time": "30 ms"}, "pass_time")
+    assert factors(result) == {"pass_time": pytest.approx(1.5, rel=1e-15)}
 
 
 def test_a_preset_of_ones_own_with_the_same_name_is_another_one() -> None:
     one = rs.hardware.define("compared", peak_flops=1e15, hbm_bandwidth=1e12)
     two = rs.hardware.define("compared", peak_flops=2e15, hbm_bandwidth=1e12)
-    found = rs.compare({"hardware": one}, {"hardware": two}, "ridge_point")
-    assert factors(found) == {"hardware": pytest.approx(2, rel=1e-15)}
+    result = rs.compare({"hardware": one}, {"hardware": two}, "ridge_point")
+    assert factors(result) == {"hardware": pytest.approx(2, rel=1e-15)}
 
 
 # ---------------------------------------------------------------------------------------------------- what is shown
 
 
 def test_the_waterfall_as_text() -> None:
-    found = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
-    head, *lines = str(found).splitlines()
+    result = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
+    head, *lines = str(result).splitlines()
     assert head == "cost_per_token: decode cost per generated token"
-    assert [line.split()[0] for line in lines] == ["a", *(row.name for row in found.rows), "b"]
-    level = found.before
-    for line, row in zip(lines[1:-1], found.rows, strict=True):
+    assert [line.split()[0] for line in lines] == ["a", *(row.name for row in result.rows), "b"]
+    level = result.before
+    for line, row in zip(lines[1:-1], result.rows, strict=True):
         level *= row.factor
         change, factor, reached = re.fullmatch(rf"  {row.name} +(.+?)  +× (\S+) +(\S+ / \S+) *█* *", line).groups()  # type: ignore[union-attr]
         assert change == f"{row.before} → {row.after}"
         assert float(factor) == pytest.approx(row.factor, rel=5e-4)
-        assert units.parse(reached, found.quantity.unit) == pytest.approx(level, rel=5.1e-4)
-    assert units.parse(lines[0].split(maxsplit=1)[1], "USD/token") == pytest.approx(found.before, rel=5.1e-4)
-    assert f"× {found.ratio:.4g}" in lines[-1]
-    assert lines[-1].endswith(units.format(found.after, "USD/token"))
+        assert units.parse(reached, result.quantity.unit) == pytest.approx(level, rel=5.1e-4)
+    assert units.parse(lines[0].split(maxsplit=1)[1], "USD/token") == pytest.approx(result.before, rel=5.1e-4)
+    assert f"× {result.ratio:.4g}" in lines[-1]
+    assert lines[-1].endswith(units.format(result.after, "USD/token"))
     bars = [line for line in lines if "█" in line]
     assert max(len(line.rstrip()) for line in bars) - min(line.index("█") for line in bars) == 24
 
 
 def test_factors_as_a_table() -> None:
-    found = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
-    table = found.factors
+    result = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
+    table = result.factors
     assert list(table.columns) == ["from", "to", "factor"]
     assert table.index.name == "input"
     assert table["factor"].dtype == np.float64
-    assert table["factor"].prod() == pytest.approx(found.ratio, rel=1e-14)
-    assert list(table.loc["batch_size"]) == ["256", "8,192", dict(factors(found))["batch_size"]]
+    assert table["factor"].prod() == pytest.approx(result.ratio, rel=1e-14)
+    assert list(table.loc["batch_size"]) == ["256", "8,192", dict(factors(result))["batch_size"]]
 
 
 class Headers(HTMLParser):
@@ -320,14 +320,14 @@ class Headers(HTMLParser):
 
 def test_jupyter_shows_a_table() -> None:
     chip = rs.hardware.define("<i>&", base="H200")
-    found = rs.compare({**NODE, "hardware": chip}, RACK, "cost_per_token", **MODEL)
-    page = found._repr_html_()
+    result = rs.compare({**NODE, "hardware": chip}, RACK, "cost_per_token", **MODEL)
+    page = result._repr_html_()
     table = ElementTree.fromstring(page)
-    assert len(table.findall("tbody/tr")) == len(found.rows) + 2
+    assert len(table.findall("tbody/tr")) == len(result.rows) + 2
     assert any("<i>&" in "".join(cell.itertext()) for cell in table.iter("td"))
     headers = Headers()
     headers.feed(page)
-    assert headers.scopes == ["col"] * 4 + ["row"] * (len(found.rows) + 2)
+    assert headers.scopes == ["col"] * 4 + ["row"] * (len(result.rows) + 2)
     assert "mathjax_ignore" in table.get("class", "")
 
 
@@ -361,22 +361,22 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_picture_has_every_factor_and_no_two_words_meet(case: Any) -> None:
     a, b, output, shared = case
-    found = rs.compare(a, b, output, **shared)
-    ax = found.plot()
+    result = rs.compare(a, b, output, **shared)
+    ax = result.plot()
     figure = ax.figure
     figure.canvas.draw()
-    level = found.before
+    level = result.before
     bars = list(ax.patches)
-    assert len(bars) == len(found.rows)
-    for bar, row in zip(bars, found.rows, strict=True):
+    assert len(bars) == len(result.rows)
+    for bar, row in zip(bars, result.rows, strict=True):
         ends = (bar.get_x(), bar.get_x() + bar.get_width())
         assert ends == (pytest.approx(min(level, level * row.factor)), pytest.approx(max(level, level * row.factor)))
         assert bool(bar.get_hatch()) == (row.factor > 1)
         level *= row.factor
     points = [float(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "o"]
-    assert points == [found.before, found.after]
+    assert points == [result.before, result.after]
     labels = [label.get_text().replace(r"\$", "$") for label in ax.get_yticklabels()]
-    told = [f"{row.name} " * (len(row.inputs) == 1) + row.change for row in found.rows]
+    told = [f"{row.name} " * (len(row.inputs) == 1) + row.change for row in result.rows]
     assert [label.replace("\n", " ") for label in labels] == ["a", *told, "b"]
     assert ax.get_xscale() == "log"
     low, high = ax.get_xlim()
@@ -409,16 +409,16 @@ def test_rising_and_falling_differ_without_colour() -> None:
 
 
 def test_the_picture_goes_into_axes_of_ones_own_and_leaves_settings_alone() -> None:
-    found = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
+    result = rs.compare(NODE, RACK, "cost_per_token", **MODEL)
     figure, ax = pyplot.subplots(figsize=(6, 4), layout="constrained")
-    assert found.plot(ax) is ax
+    assert result.plot(ax) is ax
     figure.canvas.draw()
     with mpl.rc_context({"lines.linewidth": 7.0}):
         before = dict(mpl.rcParams)
-        found.plot()
+        result.plot()
         assert dict(mpl.rcParams) == before
     with pytest.raises(rs.errors.InputTypeError, match="matplotlib Axes"):
-        found.plot("here")  # type: ignore[arg-type]
+        result.plot("here")  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------------------ errors

@@ -1,4 +1,4 @@
-"""crossovers: every closed form beside what the solver finds, and why there is none."""
+"""crossovers: closed forms compared with the solver, and reasons without one."""
 
 import math
 
@@ -29,10 +29,10 @@ COLUMNS = ["name", "question", "closed_form", "solved", "unit", "formula", "quan
 
 
 def table(**inputs):
-    found = rs.crossovers(inputs)
-    assert list(found.columns) == COLUMNS
-    assert found["name"].is_unique
-    return found.set_index("name")
+    result = rs.crossovers(inputs)
+    assert list(result.columns) == COLUMNS
+    assert result["name"].is_unique
+    return result.set_index("name")
 
 
 def test_the_table_is_sound():
@@ -47,12 +47,12 @@ def test_the_table_is_sound():
 
 
 def test_the_crossings_that_matter_are_there():
-    found = table(**CELL)
+    result = table(**CELL)
     assert {
         "balance batch",
         "balance batch at the context",
         "balance context",
-        "cache overtakes weights",
+        "KV-cache reads overtake weight reads",
         "full memory, batch",
         "latency limit",
         "pipeline depth",
@@ -61,22 +61,22 @@ def test_the_crossings_that_matter_are_there():
         "NVMe or HDD",
         "HBM or recompute",
         "DDR or recompute",
-    } <= set(found.index)
-    assert all(found["question"].str.endswith("?"))
-    for _, row in found.iterrows():
+    } <= set(result.index)
+    assert all(result["question"].str.endswith("?"))
+    for _, row in result.iterrows():
         assert row["unit"] == rs.quantity(row["unknown"]).unit
         assert row["formula"] == (rs.quantity(row["quantity"]).formula if row["quantity"] else "")
 
 
 def test_closed_forms_and_solver_agree():
-    found = table(**CELL)
-    assert found.loc["kink of the cost", "note"] == "never"
-    rest = found.drop(index=["kink of the cost", "pipeline hop"])
-    assert (rest["note"] == "").all()
-    assert rest["solved"].to_numpy() == pytest.approx(rest["closed_form"].to_numpy(), rel=1e-12)
-    assert found.loc["pipeline hop", "note"] == ""
-    assert math.isnan(found.loc["pipeline hop", "closed_form"])
-    assert found.loc["pipeline hop", "solved"] > 1
+    result = table(**CELL)
+    assert result.loc["kink of the cost", "note"] == "never"
+    remaining = result.drop(index=["kink of the cost", "pipeline hop"])
+    assert (remaining["note"] == "").all()
+    assert remaining["solved"].to_numpy() == pytest.approx(remaining["closed_form"].to_numpy(), rel=1e-12)
+    assert result.loc["pipeline hop", "note"] == ""
+    assert math.isnan(result.loc["pipeline hop", "closed_form"])
+    assert result.loc["pipeline hop", "solved"] > 1
 
 
 @settings(max_examples=25)
@@ -89,7 +89,7 @@ def test_closed_forms_and_solver_agree():
 )
 def test_closed_forms_and_solver_agree_for_any_cell(model, hardware, context, batch, overlap):
     chips = {} if "NVL72" in hardware else {"chips": 8}
-    found = table(
+    result = table(
         model=model,
         hardware=hardware,
         prices="lecture",
@@ -102,7 +102,7 @@ def test_closed_forms_and_solver_agree_for_any_cell(model, hardware, context, ba
     )
     # the closed form of B* divides by 1 - L/L0, which says less the nearer L is to L0
     L_0 = rs.value("balance_context", model=model, hardware=hardware)
-    for name, row in found.iterrows():
+    for name, row in result.iterrows():
         closed, solved = row["closed_form"], row["solved"]
         if math.isnan(solved):
             assert row["note"], name
@@ -126,53 +126,53 @@ def test_a_closed_form_that_differs_says_for_which_choice_it_holds():
 
 
 def test_never_is_told():
-    found = table(**{**CELL, "context_length": "1M"})
-    row = found.loc["balance batch at the context"]
+    result = table(**{**CELL, "context_length": "1M"})
+    row = result.loc["balance batch at the context"]
     assert row["note"] == "never"
     assert math.isinf(row["closed_form"])
     assert math.isnan(row["solved"])
 
 
 def test_never_is_told_of_the_closed_form_where_the_solver_lacks_an_input():
-    found = table(**{name: x for name, x in CELL.items() if name != "prices"}, kv_bytes_per_token=0)
-    row = found.loc["HBM or recompute"]  # what takes no room costs nothing to keep
+    result = table(**{name: x for name, x in CELL.items() if name != "prices"}, kv_bytes_per_token=0)
+    row = result.loc["HBM or recompute"]  # what takes no room costs nothing to keep
     assert math.isinf(row["closed_form"])
     assert row["note"].startswith("missing input 'chip_price'")
     assert row["note"].endswith("; never")
 
 
 def test_always_is_told():
-    found = table(**CELL, kv_bytes_per_token=0)  # caches without size fill no memory
+    result = table(**CELL, kv_bytes_per_token=0)  # a KV cache of size 0 fills no memory
     for name in ("full memory, batch", "full memory, context"):
-        assert (found.loc[name, "closed_form"], found.loc[name, "note"]) == (math.inf, "always")
+        assert (result.loc[name, "closed_form"], result.loc[name, "note"]) == (math.inf, "always")
 
 
 @pytest.mark.parametrize("given", [{}, {"context_length": "1k"}])
 def test_a_condition_without_its_unknown_is_told_and_stops_no_other(given):
     cell = {name: x for name, x in CELL.items() if name != "context_length"}
-    found = table(**cell, memory_time="2 ms", **given)
-    assert found.loc["kink of the cost", "note"].endswith("the condition does not depend on 'context_length'")
-    assert math.isnan(found.loc["kink of the cost", "solved"])
-    row = found.loc["balance pass length"]
+    result = table(**cell, memory_time="2 ms", **given)
+    assert result.loc["kink of the cost", "note"].endswith("the condition does not depend on 'context_length'")
+    assert math.isnan(result.loc["kink of the cost", "solved"])
+    row = result.loc["balance pass length"]
     assert row["solved"] == pytest.approx(2e-3 / rs.value("compute_time", CELL), rel=1e-12)  # of one token a pass
 
 
 def test_what_a_closed_form_takes_as_given_is_told():
-    found = table(model="lecture", hardware="BW72 (lecture)", context_length="100k", batch_size=2400)
-    assert found.loc["balance batch", "note"] == "the closed form takes balance_tokens as given"
-    assert found.loc["balance batch", "closed_form"] == 2400
-    assert found.loc["balance batch", "solved"] == pytest.approx(4500, rel=1e-12)
-    assert "balance_context and balance_tokens" in found.loc["balance batch at the context", "note"]
+    result = table(model="lecture", hardware="BW72 (lecture)", context_length="100k", batch_size=2400)
+    assert result.loc["balance batch", "note"] == "the closed form takes balance_tokens as given"
+    assert result.loc["balance batch", "closed_form"] == 2400
+    assert result.loc["balance batch", "solved"] == pytest.approx(4500, rel=1e-12)
+    assert "balance_context and balance_tokens" in result.loc["balance batch at the context", "note"]
 
 
 def test_missing_inputs_are_named_row_by_row():
-    found = table()
-    assert found.loc["balance batch", "note"].startswith("missing input '")
-    assert "needed by" not in found.loc["balance batch", "note"]
-    assert found.loc["DDR or NVMe", "note"] == ""
-    assert "'tier_purchase_price'" in found.loc["HBM or DDR", "note"]
-    found = table(total_parameters=8e11, active_parameters=1e11, bytes_per_weight=1, kv_bytes_per_token=1e4)
-    assert "'batch_size'" in found.loc["cache overtakes weights", "note"]
+    result = table()
+    assert result.loc["balance batch", "note"].startswith("missing input '")
+    assert "needed by" not in result.loc["balance batch", "note"]
+    assert result.loc["DDR or NVMe", "note"] == ""
+    assert "'tier_purchase_price'" in result.loc["HBM or DDR", "note"]
+    result = table(total_parameters=8e11, active_parameters=1e11, bytes_per_weight=1, kv_bytes_per_token=1e4)
+    assert "'batch_size'" in result.loc["KV-cache reads overtake weight reads", "note"]
 
 
 def test_own_tiers_take_the_place_of_presets():
@@ -184,10 +184,10 @@ def test_own_tiers_take_the_place_of_presets():
         "slower_tier_bandwidth": "10 GB/s",
         "slower_tier_price": "0.5 USD/h",
     }
-    found = table(**CELL, **tiers)
-    assert {"tier or slower tier", "tier or recompute"} <= set(found.index)
-    assert "DDR or NVMe" not in found.index
-    row = found.loc["tier or slower tier"]
+    result = table(**CELL, **tiers)
+    assert {"tier or slower tier", "tier or recompute"} <= set(result.index)
+    assert "DDR or NVMe" not in result.index
+    row = result.loc["tier or slower tier"]
     assert row["solved"] == pytest.approx(rs.value("tier_switch_time", tiers), rel=1e-12)
 
 
@@ -229,6 +229,6 @@ def test_an_input_that_a_preset_overrules_is_named_in_rows_without_a_closed_form
 
 
 def test_the_result_is_a_plain_table():
-    found = rs.crossovers(CELL)
-    assert type(found) is pd.DataFrame
-    assert found["closed_form"].dtype == found["solved"].dtype == np.float64
+    result = rs.crossovers(CELL)
+    assert type(result) is pd.DataFrame
+    assert result["closed_form"].dtype == result["solved"].dtype == np.float64

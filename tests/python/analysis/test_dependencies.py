@@ -1,4 +1,4 @@
-"""The graph of an explanation: what stands in it, as a text that Graphviz reads, and as a drawing."""
+"""The graph of an explanation: nodes, text for Graphviz, and drawing."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def test_graphviz_can_read_it() -> None:
     statement = re.compile(
         rf" +(?:\w+=\w+|node{attributes}|({quoted}){attributes}|({quoted}) -> ({quoted}){attributes});"
     )
-    found = [statement.fullmatch(line) for line in body]
-    assert all(found)
-    nodes = [match[1].strip('"') for match in found if match and match[1]]
-    edges = [(match[2].strip('"'), match[3].strip('"')) for match in found if match and match[2]]
+    result = [statement.fullmatch(line) for line in body]
+    assert all(result)
+    nodes = [match[1].strip('"') for match in result if match and match[1]]
+    edges = [(match[2].strip('"'), match[3].strip('"')) for match in result if match and match[2]]
     assert nodes == list(graph.values)
     assert tuple(edges) == graph.edges
     assert str(graph).count("penwidth") == len(graph.binding)
@@ -84,16 +84,16 @@ def test_lines_lead_from_box_to_box() -> None:
         ahead.setdefault(tuple(points[0].round(6)), set()).add(tuple(points[-1].round(6)))
     box = {patch.get_gid(): patch.get_bbox() for patch in ax.patches if patch.get_gid() in graph.values}
     ends = {(round(b.x0, 6), round((b.y0 + b.y1) / 2, 6)): name for name, b in box.items()}
-    found = set()
+    result = set()
     for name, b in box.items():
         reached = [(round(b.x1, 6), round((b.y0 + b.y1) / 2, 6))]
         for point in reached:
             for after in ahead.get(point, ()):
                 if after in ends:
-                    found.add((name, ends[after]))
+                    result.add((name, ends[after]))
                 else:
                     reached.append(after)
-    assert found == set(graph.edges)
+    assert result == set(graph.edges)
 
 
 def test_jupyter_shows_the_drawing() -> None:

@@ -1,4 +1,4 @@
-"""Derivatives: exact for every quantity, on grids as at points, of either side at kinks, or refused by name."""
+"""Derivatives: exact for every quantity, at points and on grids, one-sided at kinks."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chip_price": "3 USD/
 
 
 def difference(output, inputs, name, share):
-    """d ln(output) / d ln(input) by central differences of the eighth order, in steps of a share of the input."""
+    """Return d ln(output) / d ln(input) by central differences of the eighth order."""
     x, total = inputs[name], 0.0
     for k, weight in zip((1, 2, 3, 4), (4 / 5, -1 / 5, 4 / 105, -1 / 280), strict=True):
         above, below = (rs.value(output, Settled({**inputs, name: x * (1 + sign * k * share)})) for sign in (1, -1))
@@ -45,7 +45,7 @@ WHOLE = ("batch_slots", "lora_adapters", "prefill_replicas", "length_chips", "wi
 
 @pytest.mark.heavy
 def test_against_differences_at_the_values_by_hand():
-    """Two steps that agree tell that both sides are smooth; what they leave open is no more than some 1e-12.
+    """Compare two step sizes: both sides are smooth if they agree within about 1e-12.
 
     At a kink the difference between both sides is the mean of their derivatives.
     """
@@ -63,7 +63,7 @@ def test_against_differences_at_the_values_by_hand():
         if not varied or inputs.get("queue_room", 0) > 1e6:  # no step is narrow for so long a queue
             continue
         try:
-            found = sum(rs.sensitivity(output, inputs, to=varied, side=side) for side in ("above", "below")) / 2
+            result = sum(rs.sensitivity(output, inputs, to=varied, side=side) for side in ("above", "below")) / 2
         except errors.MissingInput:  # a share of nothing spares the value an input, but not its derivative
             skipped += len(varied)
             continue
@@ -79,7 +79,7 @@ def test_against_differences_at_the_values_by_hand():
             if is_isolated(output, inputs, name):  # as at a ring of an odd number of chips
                 skipped += 1
                 continue
-            assert found[name] == pytest.approx(narrow, rel=1e-9, abs=1e-11), (output, name, inputs)
+            assert result[name] == pytest.approx(narrow, rel=1e-9, abs=1e-11), (output, name, inputs)
             compared += 1
     assert compared > 8 * skipped
     assert compared > 900
@@ -87,10 +87,10 @@ def test_against_differences_at_the_values_by_hand():
 
 def exponents(unit):
     """Exponent of each base unit in a unit as the registry writes it."""
-    found = {}
+    result = {}
     for sign, word, power in re.findall(r"([*/]|^)([A-Za-z]+)(?:\^(-?[\d.]+))?", unit):
-        found[word] = found.get(word, 0.0) + (-1 if sign == "/" else 1) * float(power or 1)
-    return found
+        result[word] = result.get(word, 0.0) + (-1 if sign == "/" else 1) * float(power or 1)
+    return result
 
 
 @pytest.mark.heavy
@@ -115,17 +115,17 @@ def test_units_fix_sums_of_elasticities(whole_scenario, shift):
         if not math.isfinite(y) or y == 0:
             continue
         try:
-            found = rs.sensitivity(output, scenario)
+            result = rs.sensitivity(output, scenario)
         except (errors.NoDerivative, errors.InputTypeError):  # by the seats; of words alone
             continue
-        if "kinks" in found.attrs:  # the two sides of one input and another do not add up
+        if "kinks" in result.attrs:  # the two sides of one input and another do not add up
             kinks += 1
             continue
         near = 1e-5 if output == "optimal_lifetime_saving" else 1e-12
         if any(entries()[other].replaced_by for other in (output, *ancestors(output))):
             near = 1e-9  # through a line between two steps that hardly differ
         for unit in ("s", "byte", "FLOP", "J", "USD"):
-            terms = [exponents(lookup(name).unit).get(unit, 0.0) * e for name, e in found.items()]
+            terms = [exponents(lookup(name).unit).get(unit, 0.0) * e for name, e in result.items()]
             assert math.fsum(terms) == pytest.approx(
                 # of a saving, a difference of two losses, all but five digits may cancel
                 exponents(q.unit).get(unit, 0.0),
@@ -141,36 +141,36 @@ positive = st.floats(1e-3, 1e3)
 
 @given(positive, positive, positive)
 def test_monomials_have_whole_elasticities(B, L, q):
-    found = rs.sensitivity(
+    result = rs.sensitivity(
         "kv_bytes",
         to=["batch_size", "context_length", "kv_bytes_per_token"],
         batch_size=B,
         context_length=L,
         kv_bytes_per_token=q,
     )
-    assert found.to_dict() == {"batch_size": 1.0, "context_length": 1.0, "kv_bytes_per_token": 1.0}
+    assert result.to_dict() == {"batch_size": 1.0, "context_length": 1.0, "kv_bytes_per_token": 1.0}
 
 
 @given(positive, positive, positive, st.floats(0, 1e3))
 def test_a_sum_shares_out_its_elasticity(w, bandwidth, B, L):
-    found = rs.sensitivity(
+    result = rs.sensitivity(
         "memory_time",
         total_parameters=1e9, bytes_per_weight=w, hbm_bandwidth=bandwidth, chips=8, batch_size=B, context_length=L,
         kv_bytes_per_token=1e6,
     )  # fmt: skip
-    assert found["total_parameters"] == found["bytes_per_weight"]
-    shares = [found[name] for name in ("batch_size", "context_length", "kv_bytes_per_token")]
+    assert result["total_parameters"] == result["bytes_per_weight"]
+    shares = [result[name] for name in ("batch_size", "context_length", "kv_bytes_per_token")]
     assert shares == pytest.approx([shares[0]] * 3, rel=1e-15)
-    assert found["total_parameters"] + found["batch_size"] == pytest.approx(1, rel=1e-15)
-    assert found["hbm_bandwidth"] == pytest.approx(-1, rel=1e-15)
+    assert result["total_parameters"] + result["batch_size"] == pytest.approx(1, rel=1e-15)
+    assert result["hbm_bandwidth"] == pytest.approx(-1, rel=1e-15)
 
 
 @given(st.floats(1, 50), st.floats(0.05, 0.95))
 def test_erlang_c_has_an_exact_derivative_by_the_load(batch_slots, load):
     inputs = {"batch_slots": batch_slots, "slot_utilization": load}
-    found = rs.sensitivity("waiting_probability", inputs, to="slot_utilization")
+    result = rs.sensitivity("waiting_probability", inputs, to="slot_utilization")
     # its own rounding, divided by the step, is some 1e-12 of a function that can be steep
-    assert found["slot_utilization"] == pytest.approx(
+    assert result["slot_utilization"] == pytest.approx(
         difference("waiting_probability", inputs, "slot_utilization", 1e-3), rel=2e-9
     )
     assert rs.gradient("waiting_probability", to="slot_utilization", batch_slots=1, slot_utilization=load)[
@@ -181,15 +181,15 @@ def test_erlang_c_has_an_exact_derivative_by_the_load(batch_slots, load):
 @given(st.floats(0.05, 2), st.floats(0, 1e3))
 def test_the_optimum_of_a_loss_law_moves_as_its_equation_says(beta, ratio):
     """x with x^beta = 1 + k/x, differentiated as it stands."""
-    found = rs.gradient(
+    result = rs.gradient(
         "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, compute_optimal_tokens=1
     )
     x = rs.value(
         "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, compute_optimal_tokens=1
     )
     slope = beta * x ** (beta - 1) + ratio / x**2
-    assert found["balanced_pretraining_tokens"] == pytest.approx(1 / x / slope, rel=1e-9)
-    assert found["loss_data_exponent"] == pytest.approx(-(x**beta) * math.log(x) / slope, rel=1e-9, abs=1e-12)
+    assert result["balanced_pretraining_tokens"] == pytest.approx(1 / x / slope, rel=1e-9)
+    assert result["loss_data_exponent"] == pytest.approx(-(x**beta) * math.log(x) / slope, rel=1e-9, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------- zeros, undefined
@@ -197,9 +197,9 @@ def test_the_optimum_of_a_loss_law_moves_as_its_equation_says(beta, ratio):
 
 def test_a_zero_has_no_elasticity_but_a_slope(decode):
     at_zero = {**decode, "context_length": 0.0}
-    found, slopes = rs.sensitivity("cost_per_token", at_zero), rs.gradient("cost_per_token", at_zero)
-    assert found["context_length"] == found["kv_bytes_per_token"] == 0
-    assert not found.isna().any()
+    result, slopes = rs.sensitivity("cost_per_token", at_zero), rs.gradient("cost_per_token", at_zero)
+    assert result["context_length"] == result["kv_bytes_per_token"] == 0
+    assert not result.isna().any()
     per_token = decode["kv_bytes_per_token"] / (decode["chips"] * decode["hbm_bandwidth"])
     memory_binds = rs.value("bottleneck", at_zero) != "compute"
     cost = decode["chips"] * decode["chip_price"]
@@ -211,27 +211,27 @@ def test_where_the_output_is_zero_or_undefined_there_is_no_elasticity():
     assert np.isnan(empty[:, 0]).all()
     assert (empty[:, 1] == 1).all()
     never = {"balance_batch": 100.0, "balance_context": 1000.0, "context_length": [500.0, 2000.0]}
-    for found in (rs.sensitivity, rs.gradient):
-        assert np.isnan(found("balance_batch_at_context", **never)[:, 1]).all()
-        assert np.isfinite(found("balance_batch_at_context", **never)[:, 0]).all()
+    for result in (rs.sensitivity, rs.gradient):
+        assert np.isnan(result("balance_batch_at_context", **never)[:, 1]).all()
+        assert np.isfinite(result("balance_batch_at_context", **never)[:, 0]).all()
     given = {"batch_size": 5, "context_length": 0, "kv_bytes_per_token": 7}
     slopes = rs.gradient("kv_bytes", given, to=list(given))
     assert slopes.to_dict() == {"batch_size": 0.0, "context_length": 35.0, "kv_bytes_per_token": 0.0}
 
 
 def test_an_infinite_input_is_the_limit():
-    """A context beyond which the cache costs more than the arithmetic that is never reached; a window without end."""
+    """A crossover context that is never reached, with an unlimited window."""
     penalty = {
         "lone_weight_fetch": 3.0,
         "context_length": 1000.0,
         "balance_context": [1e5, math.inf],
         "overlap": "none",
     }
-    found = rs.sensitivity("batch_of_one_penalty", penalty)[:, 1]
-    assert found.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
+    result = rs.sensitivity("batch_of_one_penalty", penalty)[:, 1]
+    assert result.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
     window = {"context_length": 1000.0, "attention_window": math.inf}
-    found = rs.sensitivity("windowed_tokens", window)
-    assert found.to_dict() == {"context_length": 1.0, "attention_window": 0.0}
+    result = rs.sensitivity("windowed_tokens", window)
+    assert result.to_dict() == {"context_length": 1.0, "attention_window": 0.0}
 
 
 # ------------------------------------------------------------------------------------------------------------- kinks
@@ -239,10 +239,10 @@ def test_an_infinite_input_is_the_limit():
 
 @pytest.mark.parametrize(("side", "expected"), [("above", 1.0), ("below", 0.0)])
 def test_both_sides_of_a_kink(side, expected):
-    found = rs.sensitivity("pass_time", side=side, compute_time=2, memory_time=2)
-    assert found.to_dict() == {"compute_time": expected, "memory_time": expected}
-    assert found.attrs["kinks"] == "roofline_time: memory_time = compute_time"
-    assert "binding" not in found.attrs
+    result = rs.sensitivity("pass_time", side=side, compute_time=2, memory_time=2)
+    assert result.to_dict() == {"compute_time": expected, "memory_time": expected}
+    assert result.attrs["kinks"] == "roofline_time: memory_time = compute_time"
+    assert "binding" not in result.attrs
     grid = rs.sensitivity("pass_time", side=side, compute_time=[1, 2, 3], memory_time=[2, 4])
     assert grid.attrs["kinks"] == "roofline_time: memory_time = compute_time at 1 of 6 points"
     compute, memory = grid.sel(input="compute_time"), grid.sel(input="memory_time")
@@ -255,33 +255,33 @@ def test_one_sided_derivatives_are_those_of_small_steps():
     at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "replica_price": 1.0, "batch_size": 1.0}
     ratio = "microbatches / (pipeline_stages * (1 if layout == 'pool' else stage_balance))"
     for side, step in (("above", 1e-7), ("below", -1e-7)):
-        found = rs.gradient("cost_per_token", at, side=side)
-        assert found.attrs["kinks"] == f"round_passes: {ratio} = 1"
+        result = rs.gradient("cost_per_token", at, side=side)
+        assert result.attrs["kinks"] == f"round_passes: {ratio} = 1"
         for name in at:
             moved = rs.value("cost_per_token", {**at, name: at[name] + step})
-            assert found[name] == pytest.approx((moved - rs.value("cost_per_token", at)) / step, abs=1e-6), (
+            assert result[name] == pytest.approx((moved - rs.value("cost_per_token", at)) / step, abs=1e-6), (
                 name,
                 side,
             )
 
 
 def test_what_is_equal_but_has_no_kink_is_not_told(decode):
-    """As many micro-batches as stages is what holds unless somebody says otherwise: a quotient that is always 1."""
-    found = rs.sensitivity("cost_per_token", decode, pipeline_stages=4)
-    assert "kinks" not in found.attrs
-    assert rs.sensitivity("cost_per_token", decode, pipeline_stages=4, side="below").equals(found)
+    """By default there are as many micro-batches as stages: a quotient that is always 1."""
+    result = rs.sensitivity("cost_per_token", decode, pipeline_stages=4)
+    assert "kinks" not in result.attrs
+    assert rs.sensitivity("cost_per_token", decode, pipeline_stages=4, side="below").equals(result)
 
 
 def test_long_terms_are_not_spelled_out():
-    """Where the window ends what is read has a kink."""
+    """Reads have a kink at the end of the window."""
     terms = {"hidden_kv_bytes": 24, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
-    found = rs.sensitivity("balance_context", terms, windowed_kv_share=0.5)
-    assert found.attrs["kinks"] == "balance_context: two of its terms are equal"
+    result = rs.sensitivity("balance_context", terms, windowed_kv_share=0.5)
+    assert result.attrs["kinks"] == "balance_context: two of its terms are equal"
 
 
 def test_the_binding_side_is_told():
-    found = rs.sensitivity("pass_time", compute_time=2, memory_time=5)
-    assert found.attrs["binding"] == "roofline_time: memory_time binds, compute_time is 2.5 times smaller"
+    result = rs.sensitivity("pass_time", compute_time=2, memory_time=5)
+    assert result.attrs["binding"] == "roofline_time: memory_time binds, compute_time is 2.5 times smaller"
 
 
 # --------------------------------------------------------------------------------------------- grids, points, memory
@@ -322,7 +322,7 @@ def by(output):
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
 def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
-    """It lists what any of its points takes; a point that does without an input has a derivative of 0 by it."""
+    """A grid lists the inputs of any of its points. Points without an input have derivative 0."""
     taken = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
     point = {name: x for name, x in scenario(decode).items() if name in _ancestors(output)}
     grid = call(output, Settled({**point, **taken}), **by(output))
@@ -330,14 +330,16 @@ def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
     assert dims == list(rs.evaluate(output, Settled({**point, **taken})).dims)
     listed = set()
     for at in itertools.product(*(range(grid.sizes[dim]) for dim in dims)):
-        place = dict(zip(dims, at, strict=True))
+        position = dict(zip(dims, at, strict=True))
         scalar = call(
-            output, Settled({**point, **{name: axis[place.get(name, 0)] for name, axis in taken.items()}}), **by(output)
+            output,
+            Settled({**point, **{name: axis[position.get(name, 0)] for name, axis in taken.items()}}),
+            **by(output),
         )
-        here = grid.isel(place).to_series()
+        here = grid.isel(position).to_series()
         listed |= set(scalar.index)
-        assert np.array_equal(bits(here[scalar.index]), bits(scalar)), place
-        assert (here.drop(scalar.index) == 0).all(), place
+        assert np.array_equal(bits(here[scalar.index]), bits(scalar)), position
+        assert (here.drop(scalar.index) == 0).all(), position
     assert sorted(listed) == sorted(grid["input"].to_numpy())
 
 
@@ -351,24 +353,24 @@ def _ancestors(output):
 def test_instruction_sets_and_threads(decode, instruction_sets, bits):
     question = {**scenario(decode), "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(0, 1e5, 501)}
     question["kv_bytes_per_token"] = xr.DataArray([1667.0, 7e4, 1e5], dims="model")
-    before, found = _core.instruction_set(), []
+    before, result = _core.instruction_set(), []
     try:
         for name, threads in itertools.product(instruction_sets, (1, 3)):
             _core.use_instruction_set(name)
-            found.append(bits(rs.sensitivity("cost_per_token", question, threads=threads)))
+            result.append(bits(rs.sensitivity("cost_per_token", question, threads=threads)))
     finally:
         _core.use_instruction_set(before)
-    assert all(np.array_equal(found[0], other) for other in found[1:])
+    assert all(np.array_equal(result[0], other) for other in result[1:])
 
 
 def test_tables_and_presets(bits):
     rows = pd.DataFrame({"batch_size": [1.0, 60.0, 9000.0], "context_length": [5e3, 2e3, 100.0]}, index=["a", "b", "c"])
     rows.index.name = "case"
-    found = rs.sensitivity("cost_per_token", {**{name: rows[name] for name in rows}, **CELL})
-    assert found.dims == ("input", "case")
+    result = rs.sensitivity("cost_per_token", {**{name: rows[name] for name in rows}, **CELL})
+    assert result.dims == ("input", "case")
     for case in rows.index:
         alone = rs.sensitivity("cost_per_token", {**rows.loc[case].to_dict(), **CELL})
-        assert np.array_equal(bits(found.sel(case=case, input=alone.index)), bits(alone))
+        assert np.array_equal(bits(result.sel(case=case, input=alone.index)), bits(alone))
     models = rs.sensitivity(
         "pass_time", {**CELL, "model": ["DeepSeek-V3", "Kimi-K2"]}, batch_size=64, context_length=9e3
     )
@@ -377,11 +379,11 @@ def test_tables_and_presets(bits):
 
 
 def test_an_axis_of_words_is_no_input(decode):
-    found = rs.sensitivity("pass_time", decode, overlap=["board", "none"])
-    assert found.dims == ("input", "overlap")
-    assert "overlap" not in found["input"]
+    result = rs.sensitivity("pass_time", decode, overlap=["board", "none"])
+    assert result.dims == ("input", "overlap")
+    assert "overlap" not in result["input"]
     alone = rs.sensitivity("pass_time", decode, overlap="none")
-    assert np.allclose(found.sel(overlap="none", input=alone.index), alone, rtol=1e-14)
+    assert np.allclose(result.sel(overlap="none", input=alone.index), alone, rtol=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(5, 700), (700, 5), (1, 3), (1, 1), (2, 3)])
@@ -395,8 +397,8 @@ def test_given_memory_is_filled(decode, shape, bits):
     assert (fresh.sel(input="batch_slots") == 0).all()
     wide = np.full((9, shape[0] + 2, shape[1] + 3), -77.0)
     out = wide[::2, 1:-1, 2:-1][:4][::-1]
-    found = rs.sensitivity("cost_per_token", question, to=to, out=out)
-    assert np.shares_memory(found.to_numpy(), out)
+    result = rs.sensitivity("cost_per_token", question, to=to, out=out)
+    assert np.shares_memory(result.to_numpy(), out)
     assert np.array_equal(bits(out), bits(fresh))
     out[...] = -77
     assert (wide == -77).all()
@@ -416,7 +418,7 @@ def test_given_memory_may_hold_an_input(bits):
 
 def test_a_series_into_given_memory():
     out = np.zeros(3)
-    found = rs.sensitivity(
+    result = rs.sensitivity(
         "kv_bytes",
         to=["batch_size", "context_length", "kv_bytes_per_token"],
         out=out,
@@ -425,8 +427,8 @@ def test_a_series_into_given_memory():
         kv_bytes_per_token=5,
     )
     assert out.tolist() == [1, 1, 1]
-    assert found.name == "kv_bytes"
-    assert found.index.name == "input"
+    assert result.name == "kv_bytes"
+    assert result.index.name == "input"
 
 
 def test_twelve_axes(decode):
@@ -434,10 +436,10 @@ def test_twelve_axes(decode):
     question = {**decode, "pass_length": 2.0}
     assert len(names) == 12
     grid = {name: [question[name], question[name] * 1.5] for name in names if name != "hbm_capacity"}
-    found = rs.sensitivity("cost_per_token", grid)
+    result = rs.sensitivity("cost_per_token", grid)
     point = rs.sensitivity("cost_per_token", {name: question[name] * 1.5 for name in grid})
-    assert found.ndim == 12  # one of them does not matter to a cost, and there is the axis of inputs
-    assert np.array_equal(found.isel({dim: -1 for dim in found.dims if dim != "input"}).sel(input=point.index), point)
+    assert result.ndim == 12  # one of them does not matter to a cost, and there is the axis of inputs
+    assert np.array_equal(result.isel({dim: -1 for dim in result.dims if dim != "input"}).sel(input=point.index), point)
 
 
 def test_progress_is_told_and_memory_promised(decode):
@@ -456,7 +458,7 @@ def test_progress_is_told_and_memory_promised(decode):
 
 def test_all_numbers_are_varied_and_only_numbers():
     question = {"batch_size": 256, "context_length": "8k", **CELL}
-    found = rs.sensitivity("cost_per_token", question)
+    result = rs.sensitivity("cost_per_token", question)
     derivations = [rs.explain("cost_per_token", question)]
     numbers = {}
     for derivation in derivations:  # which grows by those from defaults alone
@@ -466,26 +468,26 @@ def test_all_numbers_are_varied_and_only_numbers():
                 derivations.append(rs.explain(name))
             elif not ending.quantity.choices:
                 numbers[name] = ending.value
-    assert set(found.index) == {name for name, x in numbers.items() if 0 < x < math.inf}  # of those that are on
-    assert list(found.index[:1]) == ["batch_size"]
-    assert list(found.index[-1:]) == ["compute_efficiency"]  # by default
+    assert set(result.index) == {name for name, x in numbers.items() if 0 < x < math.inf}  # of those that are on
+    assert list(result.index[:1]) == ["batch_size"]
+    assert list(result.index[-1:]) == ["compute_efficiency"]  # by default
 
 
 def test_a_computed_quantity_is_varied_where_it_is_given(decode):
-    found = rs.sensitivity("cost_per_token", decode, pass_time=0.01)
-    assert found["pass_time"] == 1
-    assert "hbm_bandwidth" not in found.index
+    result = rs.sensitivity("cost_per_token", decode, pass_time=0.01)
+    assert result["pass_time"] == 1
+    assert "hbm_bandwidth" not in result.index
     chosen = rs.sensitivity("cost_per_token", decode, to=["pass_time", "hbm_bandwidth", "batch_slots"], pass_time=0.01)
     assert chosen.to_dict() == {"pass_time": 1.0, "hbm_bandwidth": 0.0, "batch_slots": 0.0}
     assert rs.sensitivity("batch_size", to="batch_size", batch_size=7).to_dict() == {"batch_size": 1.0}
 
 
 def test_gradients_are_elasticities_times_the_ratio(decode):
-    slopes, found = rs.gradient("cost_per_token", decode), rs.sensitivity("cost_per_token", decode)
+    slopes, result = rs.gradient("cost_per_token", decode), rs.sensitivity("cost_per_token", decode)
     cost = rs.value("cost_per_token", decode)
     for name in decode:
-        if name in found.index:
-            assert slopes[name] * decode[name] / cost == pytest.approx(found[name], rel=1e-13, abs=1e-15)
+        if name in result.index:
+            assert slopes[name] * decode[name] / cost == pytest.approx(result[name], rel=1e-13, abs=1e-15)
     assert slopes.attrs["unit"]["batch_size"] == "USD/token/sequence"
     grid = rs.gradient("cost_per_token", {**decode, "batch_size": [1.0, 2.0]})
     assert grid.sel(input="chip_price").unit == slopes.attrs["unit"]["chip_price"]
@@ -493,12 +495,12 @@ def test_gradients_are_elasticities_times_the_ratio(decode):
 
 
 def test_what_stands_beside_the_numbers(decode):
-    found = rs.sensitivity("cost_per_token", {**decode, "batch_size": [1.0, 2.0]})
-    assert found.attrs["units"] == "1"
-    assert found.attrs["long_name"] == "elasticity of cost_per_token"
-    assert found.attrs["chips"] == "72"
-    assert found.batch_size.attrs["units"] == "sequence"
-    assert all(isinstance(x, str) for x in found.attrs.values())
+    result = rs.sensitivity("cost_per_token", {**decode, "batch_size": [1.0, 2.0]})
+    assert result.attrs["units"] == "1"
+    assert result.attrs["long_name"] == "elasticity of cost_per_token"
+    assert result.attrs["chips"] == "72"
+    assert result.batch_size.attrs["units"] == "sequence"
+    assert all(isinstance(x, str) for x in result.attrs.values())
 
 
 # --------------------------------------------------------------------------------------------------------- bad input
@@ -591,9 +593,9 @@ def test_words_of_these_calls_are_no_axes(word):
 
 
 def test_a_term_that_vanishes_asks_for_nothing_more():
-    found = rs.sensitivity("pretraining_flops", active_parameters=37e9, pretraining_tokens=15e12)
-    assert found["active_parameters"] == found["pretraining_tokens"] == 1
-    assert "multi_token_prediction_layers" not in found
+    result = rs.sensitivity("pretraining_flops", active_parameters=37e9, pretraining_tokens=15e12)
+    assert result["active_parameters"] == result["pretraining_tokens"] == 1
+    assert "multi_token_prediction_layers" not in result
     with pytest.raises(errors.MissingInput, match="vocabulary_size"):
         rs.sensitivity(
             "pretraining_flops", to="multi_token_prediction_layers", active_parameters=37e9, pretraining_tokens=15e12

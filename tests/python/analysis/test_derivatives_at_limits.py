@@ -61,7 +61,7 @@ LIMITS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def slope(output, inputs, name, value):
-    """Central difference; None where it leaves the range of the input."""
+    """Return the central difference, None outside of the input's range."""
     step = 1e-6 * (abs(value) or 1.0)
     try:
         sides = [rs.value(output, inputs | {name: value + side * step}) for side in (1, -1)]
@@ -87,7 +87,7 @@ def _is_number(given):
 
 
 def test_a_slope_that_only_a_limit_has_is_none():
-    """Attention is context / (flops / layers): at no layers the slope is lost, though not those of other inputs."""
+    """Attention is context / (flops / layers): zero layers lose only that slope."""
     slopes = rs.gradient("attention_to_weight_flops", ATTENTION)
     assert math.isnan(slopes["windowed_attention_layers"])
     assert slopes[["attention_heads", "head_size", "context_length", "flops_per_token"]].tolist() == [0, 0, 0, 0]

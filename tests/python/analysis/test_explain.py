@@ -1,4 +1,4 @@
-"""Explanations: every number in them is that of `value`, and they read from the answer down to what was given."""
+"""Explanations: numbers equal `value`, and steps lead from the output to the inputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def determined(name: str, inputs: dict[str, Any]) -> bool:
-    """Whether a scenario determines a quantity; the others need inputs of their own."""
+    """Return True if a scenario determines a quantity."""
     try:
         rs.value(name, Settled(inputs))
     except rs.errors.MissingInput:
@@ -43,7 +43,7 @@ COMPUTED = [name for name, q in entries().items() if q.computed]
 
 @functools.cache
 def scenarios() -> dict[str, dict[str, dict[str, Any]]]:
-    """By quantity and name, all scenarios of the values worked out by hand, and the lecture's presets."""
+    """Return by quantity all hand-computed scenarios, and the lecture's presets."""
     named: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COMPUTED}
     for row in rows():
         if row.quantity in named:
@@ -55,7 +55,7 @@ def scenarios() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def near(shown: str, value: float, unit: str) -> bool:
-    """Whether a printed number is this one, to the digits that are printed."""
+    """Return True if a printed number equals this one to the printed digits."""
     read = units.parse(shown, unit)
     return read == value or abs(read - value) <= 0.50001e-3 * abs(value)
 
@@ -133,7 +133,7 @@ def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], b
 
 
 def rs_value(side: str, values: dict[str, Any]) -> Any:
-    """What one side of a max or min is, where that is a quantity or a number."""
+    """Return the value of one side of a max or min that is a quantity or a number."""
     try:
         return values.get(side) if side in values else float(side)
     except ValueError:
@@ -180,7 +180,7 @@ def check_latex(explanation: Explanation) -> None:
 
 
 class Balance(HTMLParser):
-    """Opens and closes tags as a browser does; counts the headers of tables."""
+    """Read tags like a browser, and count the headers of tables."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,7 +200,7 @@ class Balance(HTMLParser):
 
 
 def checked(page: str) -> ElementTree.Element:
-    """A page that is well-formed for a reader of HTML and one of XML, with headers that say what they head."""
+    """The page is well-formed as HTML and XML, with headers for their columns."""
     balance = Balance()
     balance.feed(page)
     balance.close()
@@ -264,7 +264,7 @@ def test_the_derivation_of_a_cost_as_text() -> None:
     ]
     assert "memory_time binds, compute_time is 2.47 times smaller; overlap = 'board'" in text
     assert re.search(r"^  drafting_factor +1 +computed from defaults$", last, re.MULTILINE)
-    assert re.search(r"^  admission +'all' +implied by what is given$", last, re.MULTILINE)
+    assert re.search(r"^  admission +'all' +implied by other inputs$", last, re.MULTILINE)
     assert re.search(r"^  batch_size +2,400 +given$", last, re.MULTILINE)
     assert re.search(r"^  overlap +'board' +default \[R1.1\]$", last, re.MULTILINE)
     bandwidth = r"^  hbm_bandwidth +8 TB/s +hardware BW72 \(lecture\): .+2026-05-03 \(checked in source\)$"
@@ -318,7 +318,7 @@ def test_only_what_the_choices_leave_is_shown() -> None:
 
 
 def off(explanation: Explanation) -> dict[str, float]:
-    """What is 0 or 1 from defaults, and is not derived."""
+    """Values of 0 or 1 from defaults are not derived."""
     return {i.quantity.name: i.value for i in explanation.inputs if i.origin == "computed from defaults"}
 
 
@@ -422,16 +422,16 @@ def test_texts_of_presets_are_escaped() -> None:
 
 
 def levels(explanation: Explanation) -> dict[str, int]:
-    """How far each quantity lies below the answer."""
+    """Return the depth of each quantity below the output."""
     takes = {step.quantity.name: step.needs for step in explanation.steps}
-    found = {explanation.steps[0].quantity.name: 0}
-    at = list(found)
+    result = {explanation.steps[0].quantity.name: 0}
+    at = list(result)
     for name in at:
         for need in takes.get(name, ()):
-            if need not in found:
-                found[need] = found[name] + 1
+            if need not in result:
+                result[need] = result[name] + 1
                 at.append(need)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("depth", range(9))
@@ -555,3 +555,21 @@ def test_what_a_choice_leaves_out_needs_no_value():
     assert told.steps[0].needs == ("compute_time", "memory_time", "host_fetch_time")
     assert "20 ms <= 20 ms else 'weight_fetch' if kv_fetch_time <= weight_fetch_time" in str(told)
     assert "nan" not in str(told)
+
+
+def test_reasons_for_a_branch_are_in_words() -> None:
+    scenario = {"model": "Llama-3.1-70B", "hardware": "HGX H100", "batch_size": 64, "context_length": "8k"}
+    for more in ({}, {"calibration": "serving", "input_tokens": 1000, "output_tokens": 100}):
+        name = "time_per_output_token" if more else "pass_time"
+        inputs = {**scenario, **more}
+        if more:
+            inputs = {key: x for key, x in inputs.items() if key not in ("batch_size", "context_length")}
+            inputs["concurrency"] = 64
+        explanation = rs.explain(name, inputs)
+        for text in (str(explanation), explanation.markdown, explanation.html):
+            assert "==" not in text
+            assert "since (" not in text
+        reasons = [choice for step in explanation.steps for choice in step.choices if choice.startswith("since ")]
+        assert reasons
+        assert all(choice.count("since") == 1 for choice in reasons)
+    assert "since expert_imbalance is 1" in str(rs.explain("compute_time", scenario))

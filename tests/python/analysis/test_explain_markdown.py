@@ -21,10 +21,10 @@ def tags(text):
 def test_words_of_a_definition(place, word):
     with rs.definitions():
         rs.define("made_up", "s", "2 * hbm_drain_time", **{"brief": "made up", "source": "me", place: word})
-        found = rs.explain("made_up", SCENARIO)
-    assert tags(found.markdown) == []
-    assert found._repr_markdown_() == found.markdown
-    assert word in str(found)
+        result = rs.explain("made_up", SCENARIO)
+    assert tags(result.markdown) == []
+    assert result._repr_markdown_() == result.markdown
+    assert word in str(result)
 
 
 def test_a_symbol_of_a_definition():

@@ -1,4 +1,4 @@
-"""solve: against closed forms, put back into the condition, at every boundary, where there is none or a stretch."""
+"""solve: closed forms, solutions put back, every boundary, no solution, stretches."""
 
 import contextlib
 import itertools
@@ -25,10 +25,10 @@ def logarithmic(low, high):
 
 def solutions(unknown, condition, /, **more):
     """All solutions of a scalar question, and why there are none."""
-    found = solve(unknown, condition, at="all", **more)
-    assert found.dims == ("root",)
-    values = found.to_numpy()
-    return values[~np.isnan(values)].tolist(), found["reason"].item()
+    result = solve(unknown, condition, at="all", **more)
+    assert result.dims == ("root",)
+    values = result.to_numpy()
+    return values[~np.isnan(values)].tolist(), result["reason"].item()
 
 
 # ------------------------------------------------------------------------------------------------------- closed forms
@@ -95,15 +95,15 @@ def test_closed_forms(closed, cell):
     scenario = {**cell, **TIERS}
     expected = rs.value(closed, Settled(scenario))
     low = entries()[unknown].low
-    found = solve(unknown, condition, **{n: x for n, x in scenario.items() if n != unknown})
+    result = solve(unknown, condition, **{n: x for n, x in scenario.items() if n != unknown})
     # near its own pole the closed form says as little as the condition: one digit of L/L0 is a thousand of B*
     assume(not 0.99 < scenario["context_length"] / rs.value("balance_context", cell) < 1.01)
     if math.isinf(expected) or expected < low or expected == 0:
-        assert found["reason"] in ("never", "always")
-        assert math.isnan(found)
+        assert result["reason"] in ("never", "always")
+        assert math.isnan(result)
     else:
-        assert found["reason"] == ""
-        assert found.item() == pytest.approx(expected, rel=CLOSE)
+        assert result["reason"] == ""
+        assert result.item() == pytest.approx(expected, rel=CLOSE)
 
 
 def test_closed_form_on_a_grid():
@@ -115,19 +115,19 @@ def test_closed_form_on_a_grid():
         "chips": np.geomspace(8, 1024, 20),
         "context_length": np.geomspace(100, 1e4, 100),
     }
-    found = solve("batch_size", "compute_time == memory_time", **cell)
+    result = solve("batch_size", "compute_time == memory_time", **cell)
     related = {n: x for n, x in cell.items() if n != "chips"}
     closed = rs.evaluate("balance_batch_at_context", {**related, "chips": 64})
-    expected = closed.expand_dims(chips=cell["chips"]).transpose(*found.dims).to_numpy()
-    assert found.dims == ("hbm_bandwidth", "chips", "context_length")  # chips cancel, but in rounding
+    expected = closed.expand_dims(chips=cell["chips"]).transpose(*result.dims).to_numpy()
+    assert result.dims == ("hbm_bandwidth", "chips", "context_length")  # chips cancel, but in rounding
     never = np.isinf(expected)
     assert 0.1 < never.mean() < 0.9
-    assert np.array_equal(found["reason"], np.where(never, "never", ""))
+    assert np.array_equal(result["reason"], np.where(never, "never", ""))
     machine = {n: x for n, x in related.items() if n != "context_length"}
     balance = rs.evaluate("balance_context", machine).to_numpy()[:, None, None]
     clear = ~never & (cell["context_length"] < 0.99 * balance)
     assert clear.sum() > 1e4
-    assert found.to_numpy()[clear] == pytest.approx(expected[clear], rel=CLOSE)
+    assert result.to_numpy()[clear] == pytest.approx(expected[clear], rel=CLOSE)
 
 
 # --------------------------------------------------------------------------------------------- solved, then evaluated
@@ -158,9 +158,9 @@ def is_smooth(quantity, inputs):
 
 
 def put_back(quantity, value, unknown, rest, start):
-    """Solve for an input that is known to give this value: every solution does, and the known one is among them."""
-    found = solve(unknown, f"{quantity} == {value!r}", at="all", **rest)
-    roots = [x for x in found.to_numpy().ravel().tolist() if not math.isnan(x)]
+    """Solve for an input with a known value, which is among the solutions."""
+    result = solve(unknown, f"{quantity} == {value!r}", at="all", **rest)
+    roots = [x for x in result.to_numpy().ravel().tolist() if not math.isnan(x)]
     for x in roots:
         if not math.isfinite(x) or x == 0:
             continue  # the end of a stretch that the range does not have
@@ -173,7 +173,7 @@ def put_back(quantity, value, unknown, rest, start):
         close = CLOSE * (100 if quantity in ("peakedness", "running_variance") else 1)
         tolerance = max(close * abs(value), 4 * max(near) - 4 * min(near))
         assert abs(near[0] - value) <= tolerance, (quantity, unknown, x, near, value)
-    if found["reason"].item().startswith(("always", "undecided", "many")):  # some say why
+    if result["reason"].item().startswith(("always", "undecided", "many")):  # some say why
         return
     if 0 < abs(start) < 1e-75:  # less than what stands for zero
         return
@@ -318,14 +318,14 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
 
 def test_the_limit_of_the_unknown_may_vary():
     cell = {"batch_size": 64, "peak_flops": 1e15, "chips": 1}
-    found = rs.solve("active_parameters", "compute_time == 10 ms", cell, total_parameters=[1e9, 1e11, 1e12])
+    result = rs.solve("active_parameters", "compute_time == 10 ms", cell, total_parameters=[1e9, 1e11, 1e12])
     share = 10e-3 * 1e15 / (2 * 64)
-    assert found.to_numpy() == pytest.approx([math.nan, share, share], nan_ok=True)
-    assert found["reason"].to_numpy().tolist() == ["never", "", ""]
+    assert result.to_numpy() == pytest.approx([math.nan, share, share], nan_ok=True)
+    assert result["reason"].to_numpy().tolist() == ["never", "", ""]
     ends = {"shortest_context": [1e3, 1e4, 5e4], "longest_context": xr.DataArray([3e4, 1e5], dims="longest")}
-    found = rs.solve("long_context_threshold", "mean_short_context == 25000", ends, context_distribution="uniform")
-    wanted = np.array([[math.nan, 49e3], [math.nan, 40e3], [math.nan, math.nan]])  # 2 x 25,000 - shortest
-    assert found.transpose("shortest_context", "longest").to_numpy() == pytest.approx(wanted, nan_ok=True)
+    result = rs.solve("long_context_threshold", "mean_short_context == 25000", ends, context_distribution="uniform")
+    expected = np.array([[math.nan, 49e3], [math.nan, 40e3], [math.nan, math.nan]])  # 2 x 25,000 - shortest
+    assert result.transpose("shortest_context", "longest").to_numpy() == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize("many", [5, 100_000])
@@ -336,9 +336,9 @@ def test_arrays_may_lie_in_memory_in_any_way(many):
     cell["chips"] = xr.DataArray(price[::-1], dims=("b", "a"))
     copied = {name: array.copy(data=np.ascontiguousarray(array)) for name, array in cell.items()}
     question = ("batch_size", "compute_time == 10 ms")
-    found, again = (rs.solve(*question, active_parameters=37e9, pass_length=1, **given) for given in (cell, copied))
-    assert found.identical(again)
-    assert found.to_numpy() == pytest.approx((10e-3 * cell["peak_flops"] * cell["chips"] / (2 * 37e9)).to_numpy())
+    result, again = (rs.solve(*question, active_parameters=37e9, pass_length=1, **given) for given in (cell, copied))
+    assert result.identical(again)
+    assert result.to_numpy() == pytest.approx((10e-3 * cell["peak_flops"] * cell["chips"] / (2 * 37e9)).to_numpy())
 
 
 # ----------------------------------------------------------------------------------- stretches, jumps, ends, reasons
@@ -409,8 +409,8 @@ ONE = "(1 seq)"
 )  # fmt: skip
 def test_solutions(unknown, condition, inputs, roots, reason):
     expected = [x if not isinstance(x, (int, float)) or math.isinf(x) else near(x) for x in roots]
-    found, why = solutions(unknown, condition, **inputs)
-    assert found == expected
+    result, why = solutions(unknown, condition, **inputs)
+    assert result == expected
     assert why == reason
     for at, k in (("smallest", 0), ("largest", -1)):
         one = solve(unknown, condition, at=at, **inputs)
@@ -428,14 +428,14 @@ def test_the_boundary_itself_meets_the_condition():
 
 def test_a_routine_is_searched_on_a_grid():
     batch_slots = np.array([1.0, 4.0, 32.0, 500.5])
-    found = solve("slot_utilization", "waiting_probability == 0.1", batch_slots=batch_slots)
+    result = solve("slot_utilization", "waiting_probability == 0.1", batch_slots=batch_slots)
     assert rs.evaluate(
-        "waiting_probability", batch_slots=batch_slots, slot_utilization=found.drop_vars("reason")
+        "waiting_probability", batch_slots=batch_slots, slot_utilization=result.drop_vars("reason")
     ).to_numpy() == near(0.1)
 
 
 def test_an_unknown_between_two_others():
-    """What others must not exceed, and what must not exceed another one."""
+    """Return the quantities that bound or are bounded by another one."""
     known = {
         "shortest_context": 1e3,
         "longest_context": 1e6,

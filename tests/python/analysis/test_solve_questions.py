@@ -1,4 +1,4 @@
-"""solve: random questions against a scan of the same condition, and what once was answered wrongly."""
+"""solve: random questions against a scan of the condition, and earlier defects."""
 
 import math
 
@@ -15,7 +15,7 @@ MOST_WRONG = 0.002  # none of 1,338, 0.12% of 860, 0.06% of 19,206
 
 
 def asked(seeds):
-    """How many questions were asked, what is wrong with the answers, and how many were left undecided."""
+    """Count questions and undecided ones, and list wrong answers."""
     count = undecided = 0
     wrong = {}
     for seed in seeds:
@@ -252,7 +252,7 @@ def test_one_solution_where_bounds_were_none(unknown, condition, given, solution
 
 
 def test_choices_by_what_is_no_number():
-    """Where a peak share is 1 / 0, the larger load is inf - inf, and no comparison with it holds."""
+    """At a peak share of 1 / 0, the larger load is inf - inf, which meets no condition."""
     given = {
         "concurrency": 38.05220681730751,
         "chips": 10000.0,

@@ -32,11 +32,11 @@ PROMISES = {
 
 @pytest.mark.parametrize(("quantity", "limit"), PROMISES.items())
 def test_the_rate_of_a_promise_is_found(quantity: str, limit: float) -> None:
-    found = rs.solve("arrival_rate", f"{quantity} == {limit!r}", SERVICE)
-    assert found["reason"].item() == ""
-    assert rs.value(quantity, SERVICE, arrival_rate=found.item()) == pytest.approx(limit, rel=1e-11)
+    result = rs.solve("arrival_rate", f"{quantity} == {limit!r}", SERVICE)
+    assert result["reason"].item() == ""
+    assert rs.value(quantity, SERVICE, arrival_rate=result.item()) == pytest.approx(limit, rel=1e-11)
     most = rs.solve("arrival_rate", f"{quantity} <= {limit!r}", SERVICE).item()
-    assert most == pytest.approx(found.item(), rel=1e-9)
+    assert most == pytest.approx(result.item(), rel=1e-9)
     assert rs.value(quantity, SERVICE, arrival_rate=most) <= limit
     assert rs.value(quantity, SERVICE, arrival_rate=most * (1 + 1e-9)) > limit
 

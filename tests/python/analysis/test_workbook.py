@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 import roofslate as rs
 from roofslate import errors
+from roofslate._base.messages import pip_install
 from roofslate.analysis.excel_formulas import cell_name
 from support import workbooks
 from support.workbook_scenarios import CHANGES, SCENARIOS
@@ -271,6 +273,6 @@ def test_mistakes(tmp_path):
 
 def test_without_the_extra(path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "xlsxwriter", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'roofslate\[excel\]'"):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(pip_install("excel"))):
         rs.to_excel(path, "hbm_drain_time", DRAIN)
     assert not path.exists()

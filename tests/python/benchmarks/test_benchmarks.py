@@ -1,4 +1,4 @@
-"""The benchmark runs, and says what it measured. No time is asserted: the machine is not ours alone."""
+"""The benchmark runs and reports. No time is asserted, as the machine is shared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support import ROOT
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory):
-    """The command at its small size, in a process of its own: it sets up JAX and numba as it wants them."""
+    """Run the command at its small size in a separate process, which sets up JAX and numba."""
     folder = tmp_path_factory.mktemp("bench")
     files = ["--json", str(folder / "bench.json"), "--markdown", str(folder / "bench.md")]
     files += ["--chart", str(folder / "bench.svg")]
@@ -119,9 +119,9 @@ def test_the_loop_by_hand_agrees_with_the_engine():
         pytest.skip(str(error))
     from benchmarks.folds import _same_places
 
-    search, found = _search_case()
+    search, result = _search_case()
     for loop in loops:
-        _same_places("the loop by hand", search, found, *loop())
+        _same_places("the loop by hand", search, result, *loop())
 
 
 @pytest.mark.rival
@@ -173,7 +173,7 @@ def test_fill_takes_no_copy():
 
 @pytest.mark.parametrize(("short", "repeated"), [(math.inf, 2), (0, 1)])
 def test_contenders_take_turns(short, repeated, monkeypatch):
-    """What is short runs twice, what is long once."""
+    """Short runs are repeated, long ones are not."""
     from benchmarks import timing
 
     monkeypatch.setattr(timing, "_SHORT", short)
@@ -220,11 +220,11 @@ def _search_case():
 
     search = Search((3, 2, 12, 20), chips=5)
     where = ["pass_time <= 50 ms", "hbm_used <= hbm_capacity"]
-    found = rs.best("cost_per_token", search.inputs, over="batch_size", where=where, prune=False)
-    nowhere = np.isnan(found["cost_per_token"].to_numpy())
+    result = rs.best("cost_per_token", search.inputs, over="batch_size", where=where, prune=False)
+    nowhere = np.isnan(result["cost_per_token"].to_numpy())
     assert 0 < nowhere.sum() < nowhere.size
-    assert len(np.unique(found["batch_size"].to_numpy()[~nowhere])) > 3
-    return search, found
+    assert len(np.unique(result["batch_size"].to_numpy()[~nowhere])) > 3
+    return search, result
 
 
 @pytest.mark.parametrize("name", [name for name in SEARCH_RIVALS if name.startswith("NumPy")])
@@ -242,19 +242,19 @@ def test_rivals_of_the_search_agree_with_the_engine(name):
 def _check_search(name, search, found):
     from benchmarks.folds import _same_places
 
-    least, place = SEARCH_RIVALS[name][0](search, 1)()
-    _same_places(name, search, found, least, place)
-    at = np.argwhere(place >= 0)[0]
+    least, position = SEARCH_RIVALS[name][0](search, 1)()
+    _same_places(name, search, found, least, position)
+    at = np.argwhere(position >= 0)[0]
     for changed in (1.001, 0.999):  # the comparison itself
         off = least.copy()
         off[tuple(at)] *= changed
         with pytest.raises(RuntimeError, match="least cost"):
-            _same_places(name, search, found, off, place)
-    off = place.copy()
+            _same_places(name, search, found, off, position)
+    off = position.copy()
     off[tuple(at)] = -1
     with pytest.raises(RuntimeError, match="feasible points"):
         _same_places(name, search, found, least, off)
-    off[tuple(at)] = (place[tuple(at)] + 5) % search.shape[2]
+    off[tuple(at)] = (position[tuple(at)] + 5) % search.shape[2]
     with pytest.raises(RuntimeError, match="least cost"):
         _same_places(name, search, found, least, off)
 
@@ -278,8 +278,8 @@ def test_outputs_of_the_cost_of_a_point_vary_along_all_axes():
     from benchmarks.growth import _OUTPUTS, _split
 
     surface = Surface((2, 2, 2, 2))
-    found = rs.evaluate(list(_OUTPUTS), surface.inputs)
-    assert {array.size for array in found.values()} == {16}
+    result = rs.evaluate(list(_OUTPUTS), surface.inputs)
+    assert {array.size for array in result.values()} == {16}
     for axes in range(2, 7):
         split = _split(1 << 24, axes)
         assert len(split) == axes
@@ -323,16 +323,16 @@ def test_what_finds_no_memory_is_made_smaller_or_left_out(monkeypatch):
     from roofslate import _core
 
     rival, _ = SEARCH_RIVALS["NumPy"]
-    asked = []
+    requested = []
 
     def watched(search, threads):
-        asked.append(search.shape)
+        requested.append(search.shape)
         return rival(search, threads)
 
     monkeypatch.setattr(folds, "SEARCH_RIVALS", {"NumPy": (watched, True)})
     monkeypatch.setattr(_core, "available_memory", lambda: 0)
     search = folds.measure_best(SIZES["small"], 1)
-    assert asked == [(1, *SIZES["small"].search[1:])]  # of two models
+    assert requested == [(1, *SIZES["small"].search[1:])]  # of two models
     assert search.notes == ["NumPy ran on a quarter of the grid, for lack of memory"]
     results = stores.measure_stores(SIZES["small"], 1)
     assert results.notes == ["10,000 values: skipped for lack of memory"]

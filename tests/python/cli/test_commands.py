@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import importlib
 import inspect
 import json
@@ -12,12 +13,14 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import roofslate as rs
 from click.testing import CliRunner
-from roofslate.cli import lists, main, program
+from roofslate._base.messages import pip_install
+from roofslate.cli import calls, lists, main, program
 from support.processes import INTERRUPTIBLE
 
 COMMANDS = list(program.HOMES)
@@ -61,8 +64,10 @@ def test_every_command_has_help(command):
 @pytest.mark.parametrize("command", program.HOMES)
 def test_what_a_command_does_takes_its_options(command):
     module = importlib.import_module(f"roofslate.cli.{program.HOMES[command]}")
-    takes = inspect.signature(getattr(module, f"run_{command}")).parameters
-    assert list(takes) == [parameter.name for parameter in main.commands[command].params]
+    takes = list(inspect.signature(getattr(module, f"run_{command}")).parameters)
+    if takes == ["given"]:  # the words and options of a question
+        takes = [field.name for field in dataclasses.fields(calls.Question)]
+    assert takes == [parameter.name for parameter in main.commands[command].params]
     assert set(main.commands) == set(program.HOMES)
 
 
@@ -119,7 +124,7 @@ def test_csv_holds_what_evaluate_gives():
 
 
 def test_rows_are_those_of_the_dataset():
-    """Axes in the order in which outputs need them; words, presets, and an axis that is asked for in its unit."""
+    """Axes in the order of the outputs' needs, with words, presets, and a requested unit."""
     outputs = ["weight_fetch_time", "overlap", "context_length", "pass_time", "bottleneck"]
     axes = {"overlap": ["board", "none"], "context_length": [1e3, 1e6], "batch_size": [1, 64]}
     axes["model"] = ["DeepSeek-V3", "Kimi-K2"]
@@ -439,7 +444,7 @@ def test_compare_takes_two_scenario_files(tmp_path):
         (MemoryError(), "there is not enough memory for this; take fewer points"),
         (
             ModuleNotFoundError(name="scipy.stats"),
-            "this needs scipy.stats, which is not installed: pip install 'roofslate[analysis]'",
+            f"this needs scipy.stats, which is not installed: {pip_install('analysis')}",
         ),
         (PermissionError(13, "Permission denied", "runs.csv"), "runs.csv: Permission denied"),
     ],
@@ -517,10 +522,14 @@ def test_lecture_passes_its_options_on(monkeypatch, tmp_path):
 
     def lecture(*given, **options):
         calls.append((given, options))
-        return "there/index.html"
+        return Path("there/index.html")
 
     monkeypatch.setattr("roofslate.cli.lecture.lecture", lecture)
-    assert output("lecture", "--out", str(tmp_path)) == "there/index.html\n"
+    address = (Path.cwd() / "there/index.html").as_uri()
+    assert re.fullmatch(
+        rf"Report written to there/index\.html in \d+ s; open it in a browser: {re.escape(address)}\n",
+        output("lecture", "--out", str(tmp_path)),
+    )
     output("lecture", "--out", str(tmp_path), "--chapter", "1")
     assert calls == [((tmp_path,), {"chapter": None}), ((tmp_path,), {"chapter": 1})]
 

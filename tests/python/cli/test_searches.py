@@ -348,13 +348,40 @@ def test_a_summary_in_json():
     by_name = {row["quantity"]: row for row in data["rows"]}
     assert by_name["time_per_output_token"]["support"] == "extrapolated: model=Llama-3.1-70B"
     assert by_name["cost_per_token"]["missing"]
-    assert "memory: fits" in data["notes"]
+    assert f"memory: {result.verdict}" in data["notes"]
+    assert {name: data[name] for name in ("kind", "fits", "splits", "changes", "warnings")} == {
+        name: result.to_dict()[name] for name in ("kind", "fits", "splits", "changes", "warnings")
+    }
+
+
+def test_summaries_of_two_files_are_side_by_side(tmp_path):
+    each = [{"model": "Llama-3.1-8B", "hardware": name, "chips": 1} for name in ("H100", "H200")]
+    files = [tmp_path / f"{scenario['hardware']}.toml" for scenario in each]
+    for file, scenario in zip(files, each, strict=True):
+        file.write_text("".join(f"{name} = {x!r}\n" for name, x in scenario.items()), encoding="utf-8")
+    words = f"-s '{files[0]}' -s '{files[1]}' concurrency=8 input_tokens=1k output_tokens=100"
+    result = rs.summary(each, concurrency=8, input_tokens="1k", output_tokens=100)
+    assert output(f"summary {words}") == f"{result}\n"
+    data = document(f"summary {words}")
+    assert data["differing_inputs"] == ["hardware"]
+    assert [row["scenario"] for row in data["rows"]] == [label for label, _ in result.to_dataframe().index]
+    assert "hardware" not in data["inputs"]
+    assert data["inputs"]["model"] == "Llama-3.1-8B"
+
+
+def test_a_summary_as_a_page(tmp_path):
+    file = tmp_path / "b200.html"
+    output(f"summary hardware=B200 -o '{file}'")
+    page = file.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert rs.summary(hardware="B200")._repr_html_() in page
+    assert output("summary hardware=B200 -f html") == page
 
 
 def test_a_summary_that_does_not_fit_leaves_with_1():
     words = "model=Llama-3.1-70B hardware=H100 chips=1 concurrency=8 input_tokens=1k output_tokens=1k"
-    assert "does not fit" in output(f"summary {words}", code=1)
-    assert "memory: does not fit" in document(f"summary {words}", code=1)["notes"]
+    assert "Does not fit" in output(f"summary {words}", code=1)
+    assert "memory: does not fit, 61.1 GB too much" in document(f"summary {words}", code=1)["notes"]
 
 
 def test_validate_in_every_format():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import roofslate as rs
+from roofslate._base.messages import pip_install
 from roofslate.cli import worker
 from roofslate.cli.tool_arguments import OUTPUT, TOOLS, check_arguments
 from support.processes import INTERRUPTIBLE
@@ -177,7 +178,9 @@ def test_summary(ask):
         for name in ("floor", "estimate", "lower", "upper"):
             x = table.loc[row["quantity"], name]
             assert row[name] == (None if np.isnan(x) else x)
-    assert "memory: fits" in result["notes"]
+    assert "memory: fits, 48.9 GB free" in result["notes"]
+    assert result["kind"] == "deployment"
+    assert result["splits"]["memory"]["parts"].keys() == {"weights", "KV cache"}
 
 
 def test_warnings_are_notes(ask):
@@ -522,4 +525,4 @@ except SystemExit as end:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "2"
-    assert done.stderr == "roofslate: this needs mcp, which is not installed: pip install 'roofslate[serve]'\n"
+    assert done.stderr == f"roofslate: this needs mcp, which is not installed: {pip_install('serve')}\n"

@@ -1,4 +1,4 @@
-"""The command line at its edges: pipes, closed streams, Ctrl-C while modules load, long words."""
+"""Edges of the command line: pipes, closed streams, Ctrl-C during imports, long words."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Prefill and decode apart: as looking at every combination of pools, and the forms against simulated pools."""
+"""Disaggregated serving: against all combinations of pools, and simulated pools."""
 
 import itertools
 import math
@@ -57,15 +57,15 @@ def test_pools_apart_are_as_looking_at_every_pair():
         cost, late, slow = apart(decode, prefill, 3)
         if late <= 2 and slow <= 0.05:
             expected = min(expected, cost)
-    found = rs.deploy(
+    result = rs.deploy(
         SERVICE, **ONE, serving_mode="disaggregated", replicas=list(numbers), prefill={"replicas": list(numbers)},
         objective="cost_per_output_token", where=GOALS, progress=False,
     )  # fmt: skip
     assert math.isfinite(expected)
-    assert found.table["cost_per_output_token"].iloc[0] == pytest.approx(expected, rel=1e-12)
-    assert found.table["serving_mode"].tolist() == ["disaggregated"]
-    decode, prefill = found.table[["replicas", "prefill_replicas"]].iloc[0].astype(int)
-    assert apart(decode, prefill, 3)[1] == pytest.approx(found.table["time_to_first_token_p99"].iloc[0], rel=1e-12)
+    assert result.table["cost_per_output_token"].iloc[0] == pytest.approx(expected, rel=1e-12)
+    assert result.table["serving_mode"].tolist() == ["disaggregated"]
+    decode, prefill = result.table[["replicas", "prefill_replicas"]].iloc[0].astype(int)
+    assert apart(decode, prefill, 3)[1] == pytest.approx(result.table["time_to_first_token_p99"].iloc[0], rel=1e-12)
 
 
 def test_both_modes_stand_in_one_table(plan):
@@ -125,12 +125,12 @@ def test_a_pool_has_hardware_and_prices_of_its_own():
 
 
 def test_prompts_are_read_together_where_no_pool_can():
-    found = rs.deploy(
+    result = rs.deploy(
         SERVICE, **ONE, prefill={"replicas": 1}, objective="cost_per_output_token", where=GOALS, progress=False
     )
-    assert isinstance(found, rs.PoolDeployments)
-    assert set(found.by_mode) == {"aggregated"}
-    assert set(found.table["serving_mode"]) == {"aggregated"}
+    assert isinstance(result, rs.PoolDeployments)
+    assert set(result.by_mode) == {"aggregated"}
+    assert set(result.table["serving_mode"]) == {"aggregated"}
 
 
 # -------------------------------------------------------------------------------------------------------- which is best
@@ -141,13 +141,13 @@ def test_prompts_are_read_together_where_no_pool_can():
     ("500", "100 ms", "aggregated"),
 ])  # fmt: skip
 def test_pools_apart_win_where_the_promise_is_tight_and_prompts_are_long(prompt, promise, mode):
-    found = rs.deploy(
+    result = rs.deploy(
         {**SERVICE, "input_tokens": prompt, "arrival_rate": "200/s"}, hardware="HGX H200", prefill={},
         objective="cost_per_output_token", where=["ttft_p99 <= 5 s", f"tpot_p99 <= {promise}"], progress=False,
     )  # fmt: skip
-    assert found.table["serving_mode"].iloc[0] == mode
-    assert isinstance(found, rs.PoolDeployments)
-    least = {mode: plan.table["cost_per_output_token"].min() for mode, plan in found.by_mode.items()}
+    assert result.table["serving_mode"].iloc[0] == mode
+    assert isinstance(result, rs.PoolDeployments)
+    least = {mode: plan.table["cost_per_output_token"].min() for mode, plan in result.by_mode.items()}
     assert (least["disaggregated"] < least["aggregated"]) == (mode == "disaggregated")
 
 

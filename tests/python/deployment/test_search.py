@@ -1,4 +1,4 @@
-"""Deployments: every legal layout and no other, the answers of looking at all of them, and what the others miss."""
+"""Deployments: all legal layouts, optima equal to exhaustive search, and misses."""
 
 import dataclasses
 import itertools
@@ -33,8 +33,10 @@ def test_layouts_are_those_found_one_by_one():
     for name in ("DeepSeek-V3", "Llama-3.1-70B", "Mixtral-8x7B", "gpt-oss-120b", "Kimi-K2", "Qwen3-32B"):
         model = rs.models[name].values
         free = dict.fromkeys(("pipeline_stages", "attention_data_parallel", "expert_parallel"))
-        found = legal_layouts({"chips": chips, **free}, model)
-        assert set(zip(*(found[part].tolist() for part in PARTS), strict=True)) == set(every_layout(chips, model)), name
+        result = legal_layouts({"chips": chips, **free}, model)
+        assert set(zip(*(result[part].tolist() for part in PARTS), strict=True)) == set(every_layout(chips, model)), (
+            name
+        )
 
 
 @pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # layouts that deploy rejects
@@ -43,13 +45,13 @@ def test_layouts_are_those_found_one_by_one():
 @given(questions())
 def test_as_looking_at_every_layout(question):
     name, maximize = question["objective"]
-    asked = keywords(question)
+    requested = keywords(question)
     expected = brute(question)
     if not expected:
         with pytest.raises(ValueRangeError, match=r"divide|make up"):
-            rs.deploy(question["more"], **asked)
+            rs.deploy(question["more"], **requested)
         return
-    plan = rs.deploy(question["more"], **asked, progress=False)
+    plan = rs.deploy(question["more"], **requested, progress=False)
     own = own_columns(question)
     met = {key: x for key, x in expected.items() if not math.isnan(x)}
     assert dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
@@ -80,7 +82,7 @@ RUN = {
 
 
 def test_training_is_as_looking_at_every_layout():
-    """Stages, tensor, data and micro-batches, one by one; of the micro-batches those that do best."""
+    """Enumerate stages, tensor and data parallelism, and the best micro-batches."""
     sizes = rs.models["Llama-3.1-8B"].values
     expected = {}
     for chips, stages, tensor, count in itertools.product([8, 48, 64, 96], range(1, 33), range(1, 33), range(1, 97)):
@@ -143,7 +145,7 @@ def test_training_searches_no_crowd():
 
 
 def test_chooser_of_the_lecture():
-    """DeepSeek takes one stage, of 64 chips of the rack's 72; 5T in four bits on boards of 640 GB at least four."""
+    """DeepSeek takes one stage of 64 of the rack's 72 chips, 5T on 640-GB boards at least four."""
     rack = rs.deploy(
         model="DeepSeek-V3", hardware="GB200", objective="pass_time", where="chips_per_stage <= scale_up_domain",
         batch_size=2400, context_length="10k", attention_data_parallel=1, layout="pool",
@@ -172,8 +174,8 @@ def plan():
 def test_a_system_keeps_its_chips():
     for system, chips in {"HGX H200": 8, "GB200 NVL72": 72, "H200": None}.items():
         table = rs.deploy(model="Qwen3-235B-A22B", hardware=system, objective="cost_per_output_token", **SERVER).table
-        found = set(table["chips"]) if "chips" in table else {8}
-        assert found == {chips} if chips else len(found) > 8
+        result = set(table["chips"]) if "chips" in table else {8}
+        assert result == {chips} if chips else len(result) > 8
     few = rs.deploy(
         model="Qwen3-235B-A22B", hardware="HGX H200", objective="cost_per_output_token", chips=[4, 8], **SERVER
     )
@@ -237,7 +239,7 @@ def test_impossible_goals():
     with pytest.raises(ValueRangeError, match=r"misses time_per_output_token <= 10 us by \d+%"):
         assert never.best
     assert "  H200, " in str(never)
-    assert "0 layouts can" in str(never)
+    assert "0 layouts feasible" in str(never)
     with pytest.raises(ValueRangeError, match="misses"):
         rs.deploy(
             model="DeepSeek-V3", hardware="HGX H200", objective="cost_per_output_token", chips=1,
@@ -246,30 +248,30 @@ def test_impossible_goals():
 
 
 def test_all_hold_but_none_holds_together():
-    """Each goal can be met, both cannot: the nearest misses both alike, and the larger miss is told."""
+    """Of two goals that exclude each other, the larger of two near-equal misses counts."""
     both = ["time_per_output_token <= 1 ms", "cost_per_output_token <= 0.1 USD/Mtoken"]
-    asked = {
+    requested = {
         "calibration": "floor",
         "model": "DeepSeek-V3",
         "hardware": "GB200 NVL72",
         "objective": "cost_per_output_token",
         **SERVER,
     }
-    assert not rs.deploy(where=both[0], **asked).table.empty
-    assert not rs.deploy(where=both[1], **asked).table.empty
-    found = rs.deploy(where=both, **asked)
-    assert found.table.empty
-    nearest = found.rejected.iloc[0]
+    assert not rs.deploy(where=both[0], **requested).table.empty
+    assert not rs.deploy(where=both[1], **requested).table.empty
+    result = rs.deploy(where=both, **requested)
+    assert result.table.empty
+    nearest = result.rejected.iloc[0]
     assert nearest["margin"] == min(nearest[both])
     assert nearest["condition"] == both[int(np.argmin(nearest[both]))]
 
 
 def test_choices_zero_and_infinity_in_conditions():
-    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
-    found = rs.deploy(where=["weight_format == 'fp8'", "queue_time <= 0", "time_to_first_token < inf"], **asked)
-    assert len(found.table)
-    assert (found.table["queue_time <= 0"] == 0).all()
-    never = rs.deploy(where="weight_format == 'bf16'", **asked)
+    requested = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    result = rs.deploy(where=["weight_format == 'fp8'", "queue_time <= 0", "time_to_first_token < inf"], **requested)
+    assert len(result.table)
+    assert (result.table["queue_time <= 0"] == 0).all()
+    never = rs.deploy(where="weight_format == 'bf16'", **requested)
     assert never.table.empty
     assert (never.rejected["condition"].iloc[0], never.rejected["margin"].isna().iloc[0]) == (
         "weight_format == 'bf16'",
@@ -314,19 +316,19 @@ def test_one_machine_in_words():
     assert len(some.rejected)
     assert "nearest" not in str(some)
     lines = str(some).splitlines()
-    assert lines[0].endswith(f"{len(some.table)} layouts can, {len(some.rejected)} cannot")
+    assert lines[0].endswith(f"{len(some.table)} layouts feasible, {len(some.rejected)} rejected")
     assert lines[1].split()[-3:] == ["weight_format", "support", "margin"]
     assert all(
         {"fp8", some.table["support"].iloc[0].split()[0]} <= {*line.split()[-4:]}
         for line in lines[2 : 2 + min(10, len(some.table))]
     )
     every = rs.deploy(chips=64, **ONE)
-    assert str(every).splitlines()[0].endswith("no condition: 135 layouts can, 4 cannot")
+    assert str(every).splitlines()[0].endswith("no condition: 135 layouts feasible, 4 rejected")
     assert "nearest" not in str(every)
-    asked = {**ONE, "calibration": "floor"}
-    never = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 us", **asked)
+    requested = {**ONE, "calibration": "floor"}
+    never = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 us", **requested)
     head, nearest = str(never).splitlines()[1:]
-    assert head == "nearest, where none can:"
+    assert head == "nearest, for kinds without a feasible layout:"
     assert re.fullmatch(r"  64 chips, tensor over 64 misses time_per_output_token <= 10 us by \d+%", nearest)
 
 
@@ -340,11 +342,11 @@ def test_a_condition_without_a_margin_is_told_as_it_is():
 def test_margin_of_sums():
     """Sums on both sides: the room is a share of the limit, the right side."""
     rule = "time_to_first_token + 5 * queue_time <= 2 * time_to_first_token + 100 ms"
-    found = rs.deploy(chips=[8, 64], where=rule, also=["time_to_first_token", "queue_time"], **ONE).table
-    left = found["time_to_first_token"] + 5 * found["queue_time"]
-    right = 2 * found["time_to_first_token"] + 0.1
+    result = rs.deploy(chips=[8, 64], where=rule, also=["time_to_first_token", "queue_time"], **ONE).table
+    left = result["time_to_first_token"] + 5 * result["queue_time"]
+    right = 2 * result["time_to_first_token"] + 0.1
     assert (left <= right).all()
-    assert np.allclose(found[rule], (right - left) / right, rtol=1e-12)
+    assert np.allclose(result[rule], (right - left) / right, rtol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------------------ inputs
@@ -354,34 +356,34 @@ def test_a_series_differs_by_hardware():
     import pandas as pd
 
     price = pd.Series(["$2/h", "$9/h"], index=pd.Index(RACKS, name="hardware"))
-    found = rs.deploy(
+    result = rs.deploy(
         model="DeepSeek-V3",
         hardware=RACKS,
         objective="cost_per_output_token",
         where=GOALS,
         **SERVER | {"chip_price": price},
     )
-    for rank in (1, len(found.table)):
-        point = found.at(rank)
+    for rank in (1, len(result.table)):
+        point = result.at(rank)
         assert point["chip_price"] == {"H200": 2, "GB200": 9}[point["hardware"]] / 3600
 
 
 def test_the_batch_is_what_of_the_clients_is_in_flight():
-    found = rs.deploy(
+    result = rs.deploy(
         model="Llama-3.1-70B", hardware="HGX H200", objective="cost_per_token", where=GOALS, chips=[8, 16], **SERVER
     )
-    for rank in range(1, len(found.table) + 1):
-        point = found.at(rank)
+    for rank in range(1, len(result.table) + 1):
+        point = result.at(rank)
         running = rs.value("running_sequences", point)
         assert rs.value("batch_size", point) == running / point["pipeline_stages"]
         assert running <= point["concurrency"]
         assert rs.value("context_length", point) == 2250
-        assert rs.value("cost_per_token", point) == found.table.loc[rank, "cost_per_token"]
-    assert (found.table["pipeline_stages"] > 1).any()
+        assert rs.value("cost_per_token", point) == result.table.loc[rank, "cost_per_token"]
+    assert (result.table["pipeline_stages"] > 1).any()
 
 
 def test_layouts_that_do_not_divide():
-    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    requested = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
     for layout, complaint in (
         ({"chips": 64, "pipeline_stages": 64}, "pipeline_stages 64 does not leave a layer to each stage of layers 61"),
         (
@@ -393,7 +395,7 @@ def test_layouts_that_do_not_divide():
         ({"chips": 12.5}, "chips must be a whole number"),
     ):
         with pytest.raises(ValueRangeError, match=complaint):
-            rs.deploy(**asked, **layout)
+            rs.deploy(**requested, **layout)
     with pytest.raises(ValueRangeError, match="tensor_parallel 3 does not divide attention_heads 64"):
         check_layout({"chips": 3}, rs.models["Llama-3.1-70B"].values)
     with pytest.raises(ValueRangeError, match="data_parallel 7 does not divide global_batch_size 1024"):
@@ -443,7 +445,7 @@ def test_each_rule(layout, sizes, complaint):
 
 def test_chips_that_are_more_than_the_heads_attend_in_groups():
     """256 chips cannot cut 128 heads: they are two groups at least."""
-    found = rs.deploy(
+    result = rs.deploy(
         objective="pass_time",
         model="DeepSeek-V3",
         hardware="GB200 NVL72",
@@ -451,34 +453,34 @@ def test_chips_that_are_more_than_the_heads_attend_in_groups():
         batch_size=64,
         context_length="8k",
     )
-    assert found.best["chips"] == 256
-    assert found.best["attention_data_parallel"] >= 2
+    assert result.best["chips"] == 256
+    assert result.best["attention_data_parallel"] >= 2
 
 
 def test_what_no_layout_changes_is_compared_all_the_same():
-    found = rs.deploy(objective="hbm_drain_time", hardware=["H100", "B200"], where="hbm_drain_time <= 23.5 ms")
-    assert found.best == {"hardware": "B200", "calibration": "serving"}
-    assert found.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="B200")]
-    last = str(found).splitlines()[-1]
+    result = rs.deploy(objective="hbm_drain_time", hardware=["H100", "B200"], where="hbm_drain_time <= 23.5 ms")
+    assert result.best == {"hardware": "B200", "calibration": "serving"}
+    assert result.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="B200")]
+    last = str(result).splitlines()[-1]
     assert last == "  H100 misses hbm_drain_time <= 23.5 ms by 1.62%"  # 80 GB at 3.35 TB/s take 23.88 ms
 
 
 def test_margin_of_a_floor():
     """Of what must be large, too, the margin is a share of the limit."""
     floor = "tokens_per_second_per_user >= 40"
-    found = rs.deploy(
+    result = rs.deploy(
         model="DeepSeek-V3", hardware="GB200 NVL72", objective="cost_per_output_token", where=floor, **SERVER
     )
-    assert np.allclose(found.table[floor], found.table["tokens_per_second_per_user"] / 40 - 1, rtol=1e-12)
+    assert np.allclose(result.table[floor], result.table["tokens_per_second_per_user"] / 40 - 1, rtol=1e-12)
 
 
 def test_a_kind_without_a_legal_layout_is_rejected():
-    found = rs.deploy(
+    result = rs.deploy(
         model=["DeepSeek-V3", "Llama-3.1-70B"], hardware="GB200 NVL72", objective="cost_per_output_token",
         chips=[64], pipeline_stages=64, **SERVER,
     )  # fmt: skip
-    assert set(found.table["model"]) == {"Llama-3.1-70B"}
-    (row,) = found.rejected[found.rejected["model"] == "DeepSeek-V3"].to_dict("records")
+    assert set(result.table["model"]) == {"Llama-3.1-70B"}
+    (row,) = result.rejected[result.rejected["model"] == "DeepSeek-V3"].to_dict("records")
     assert row["condition"] == "pipeline_stages 64 does not leave a layer to each stage of layers 61; nearest: 61"
     assert math.isnan(row["margin"])
 
@@ -518,12 +520,12 @@ def test_frontier_and_picture(plan):
 
 def test_pictures_need_a_number_to_draw_against():
     for where in ([], "weight_format == 'fp8'"):
-        found = rs.deploy(chips=64, where=where, **ONE)
+        result = rs.deploy(chips=64, where=where, **ONE)
         with pytest.raises(InputTypeError, match=r"against: name the quantity .* no condition limits one"):
-            found.plot()
+            result.plot()
         with pytest.raises(InputTypeError, match=r"against: weight_format is one of 'bf16'.*only numbers"):
-            found.plot(against="weight_format")
-        assert found.plot(against="time_per_output_token").get_xlabel() == "time per output token"
+            result.plot(against="weight_format")
+        assert result.plot(against="time_per_output_token").get_xlabel() == "time per output token"
 
 
 @settings(max_examples=40, deadline=None)
@@ -533,7 +535,7 @@ def test_pictures_need_a_number_to_draw_against():
     st.booleans(),
 )
 def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
-    """Values that go one way along an axis, or do not: the same optimum as looking at every point."""
+    """Monotone axes or not, the optimum equals an exhaustive search."""
     rng = np.random.default_rng(seed)
     rows, columns = np.arange(30.0), np.arange(40.0)
     values = 200 + slopes[0] * rows[:, np.newaxis] + slopes[1] * columns
@@ -549,29 +551,29 @@ def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
     inputs = Settled(inputs)
     for over in (["a", "b", "c"], ["b", "c"]):
         for where in ("pass_time >= 190", "compute_time + kv_fetch_time <= 260 s"):
-            asked = {"over": over, "where": where}
-            found, brute = (rs.best("pass_time", inputs, prune=prune, **asked) for prune in (True, False))
-            assert found.identical(brute)
+            requested = {"over": over, "where": where}
+            result, brute = (rs.best("pass_time", inputs, prune=prune, **requested) for prune in (True, False))
+            assert result.identical(brute)
 
 
 def test_the_search_as_inputs_of_other_calls(plan):
     over = ["candidate", "concurrency"]
-    found = rs.best("cost_per_output_token", plan.inputs, over=over, where=[*GOALS, *plan.always])
-    assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
-    assert found["concurrency"].item() == plan.best["concurrency"]
+    result = rs.best("cost_per_output_token", plan.inputs, over=over, where=[*GOALS, *plan.always])
+    assert result["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
+    assert result["concurrency"].item() == plan.best["concurrency"]
 
 
 def test_a_search_that_nothing_tells_apart():
-    found = rs.deploy(objective="hbm_drain_time", hardware="H100")
-    assert found.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="H100")]
-    assert found.rejected.empty
+    result = rs.deploy(objective="hbm_drain_time", hardware="H100")
+    assert result.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="H100")]
+    assert result.rejected.empty
 
 
 # ------------------------------------------------------------------------------------------------- bound or estimate
 
 
 def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
-    """The floor's best costs less, and both say which they are; the best is an input of any call."""
+    """The lower bound's best costs less, the basis is shown, and the best is a valid input."""
     estimate = rs.deploy(chips=[8, 64], **ONE)
     floor = rs.deploy(chips=[8, 64], calibration="floor", **ONE)
     name = "cost_per_output_token"

@@ -1,4 +1,4 @@
-"""`deploy` against a search of every layout whose numbers NumPy computes from the formulas."""
+"""`deploy` against an exhaustive search of layouts with numbers computed by NumPy."""
 
 import math
 
@@ -11,7 +11,7 @@ from support.evaluator import Evaluator, agree
 
 
 class Data(dict):
-    """What `evaluate` gives, by another way: arrays by name, all of them over all axes."""
+    """Compute like `evaluate`, in another way: arrays by name, broadcast to all axes."""
 
     coords = ()
 
@@ -27,10 +27,10 @@ def check(question):
         return
     plan = rs.deploy(question["more"], **keywords(question), progress=False)
     own = own_columns(question)
-    found = dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True))
+    result = dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True))
     met = {key: x for key, x in expected.items() if not math.isnan(x)}
-    assert found.keys() == met.keys()
-    assert agree([found[key] for key in met], [*met.values()], exact=False)
+    assert result.keys() == met.keys()
+    assert agree([result[key] for key in met], [*met.values()], exact=False)
     if len(plan.table):
         best = plan.best
         assert agree(plan.table[name].iloc[0], Evaluator(best, [name]).number(name), exact=False)

@@ -1,4 +1,4 @@
-"""`evaluate`, `frame` and `value` against the formulas by NumPy; the formulas as they are printed."""
+"""`evaluate`, `frame`, `value` and printed formulas against formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at_all_points(array: Any, sizes: dict[str, int]) -> np.ndarray:
 
 
 def fewer_chips_than_groups(numbers: dict[str, float]) -> bool:
-    """Whether a group would have less than a chip, which rows refuse as a part of a layout."""
+    """Return True if a group would have less than a chip, which rows refuse as a layout."""
     groups = numbers.get("attention_data_parallel", 1.0) * numbers.get("pipeline_stages", 1.0)
     return numbers.get("chips", math.inf) < groups
 
@@ -38,12 +38,12 @@ def test_grids(numbers: range) -> None:
     answered = exact = 0
     for question in asked("grids", numbers, most_outputs=3, axes=(0, 1, 2, 3), choices=True):
         try:
-            found = rs.evaluate(question.outputs, Settled(question.inputs))
+            result = rs.evaluate(question.outputs, Settled(question.inputs))
         except rs.RoofslateError:
             continue
         expected = Evaluator(question.inputs, question.outputs)
         for name in question.outputs:
-            assert expected.agrees(name, at_all_points(found[name], expected.sizes)), (question.number, name)
+            assert expected.agrees(name, at_all_points(result[name], expected.sizes)), (question.number, name)
             exact += expected.is_exact(name)
         answered += 1
     assert answered > 0.5 * len(numbers)
@@ -53,7 +53,7 @@ def test_grids(numbers: range) -> None:
 @pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarning")
 @pytest.mark.parametrize("numbers", first_alone(slices(60)), ids=str)
 def test_rows_and_values(numbers: range) -> None:
-    """The rows of a table whose columns are the numbers of a question, stretched; and one row as a value."""
+    """Return the rows of a table of a question's numbers, stretched, and one row as a value."""
     answered = 0
     for question in asked("rows", numbers):
         (name,) = question.outputs
@@ -67,15 +67,15 @@ def test_rows_and_values(numbers: range) -> None:
         table = pd.DataFrame(columns, index=range(4))
         others = {key: x for key, x in question.inputs.items() if key not in table}
         try:
-            found = rs.frame(table, name, Settled(others))[name].to_numpy()
+            result = rs.frame(table, name, Settled(others))[name].to_numpy()
         except rs.RoofslateError:
             continue
         for k, factor in enumerate(factors):
             row = {**others, **{key: x * factor for key, x in used.items()}}
-            if math.isnan(found[k]) and (factor != 1 or fewer_chips_than_groups(question.numbers)):
+            if math.isnan(result[k]) and (factor != 1 or fewer_chips_than_groups(question.numbers)):
                 continue  # a number outside of its range has no result
             expected = Evaluator(row, [name])
-            assert expected.agrees(name, found[k]), (question.number, name, k)
+            assert expected.agrees(name, result[k]), (question.number, name, k)
             assert k or expected.agrees(name, value), (question.number, name)
         answered += 1
     assert answered > 0.5 * len(numbers)
@@ -142,7 +142,7 @@ class Printed(ast.NodeVisitor):
 
 @pytest.mark.parametrize("name", [name for name in COMPUTED if not entries()[name].changed])
 def test_printed_formulas_are_those_that_are_computed(name: str) -> None:
-    """The text of a formula, read by Python, has the value of its steps; brackets within a sum are not printed."""
+    """A formula's text, evaluated in Python, equals its steps, without brackets in sums."""
     rng = np.random.default_rng(sum(name.encode()))
     for _ in range(12):
         needs = {}

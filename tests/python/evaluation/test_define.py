@@ -1,4 +1,4 @@
-"""Quantities of one's own: like built-in ones wherever they are asked for, redefined, in scopes, in tasks."""
+"""User-defined quantities: like built-in ones, redefined, in scopes, and in tasks."""
 
 import asyncio
 import functools
@@ -257,7 +257,7 @@ def test_a_scope_ends():
 
 
 def test_a_scope_leaves_no_registry_behind(decode):
-    """Whatever was asked in it: what is known of a registry ends with it, or long sessions would fill the memory."""
+    """Cached results of a registry end with it, or long sessions would fill the memory."""
 
     def registries():
         gc.collect()
@@ -426,7 +426,7 @@ print("day_cost" in rs.quantities().index)
 
 
 def lazy(scale):
-    """Results in chunks of quantities that are gone before they are computed; and the same at once."""
+    """Lazy results of quantities that are gone before they are computed, and eager ones."""
     whole = {"batch_size": xr.DataArray(np.geomspace(1, 8192, 60), dims="batch_size"), **CELL}
     cut = {**whole, "batch_size": whole["batch_size"].chunk(25)}
     with rs.definitions():
@@ -449,11 +449,11 @@ def check_lazy():
     assert made[0][0].scaled.data.name != made[1][0].scaled.data.name
     for later, now, folds in made:
         xr.testing.assert_identical(later.compute(), now)
-        for found, expected in zip(*folds, strict=True):
-            if isinstance(found, int):
-                assert found == expected
+        for result, expected in zip(*folds, strict=True):
+            if isinstance(result, int):
+                assert result == expected
             else:
-                xr.testing.assert_identical(found, expected)
+                xr.testing.assert_identical(result, expected)
     assert float(made[0][1].scaled[0]) * 1.5 == pytest.approx(float(made[1][1].scaled[0]), rel=1e-15)
 
 

@@ -1,4 +1,4 @@
-"""Formulas of one's own: the same bits as built-in ones and NumPy's, step by step and on grids."""
+"""User-defined formulas: the same bits as built-in ones and NumPy's, also on grids."""
 
 import functools
 import inspect
@@ -85,7 +85,7 @@ def copy_of(name, to_count, renamed):
 
 
 def define_copy(name, renamed=None):
-    """Define a copy. The steps of a formula do not tell what it counts: what the unit needs is found by trying."""
+    """Define a copy. Counted units are not recorded in steps and found by trial."""
     q = BUILT[name]
     numbers = {"1", "token", "sequence", "parameter", "chip"}
     may_count = [need for need in q.needs if set(BUILT[need].unit.split("/")) <= numbers and not BUILT[need].choices]
@@ -100,7 +100,7 @@ def define_copy(name, renamed=None):
 
 
 def is_copied(name):
-    """Whether a formula can be written in Python: routines of numbers with units, and values elsewhere, cannot."""
+    """Return True for a formula that can be written in Python, without special routines."""
     with_units = {"signed_square", "signed_root", "gamma_share", "gamma_quantile"}
     q = BUILT[name]
     return q.computed and not q.changed and with_units.isdisjoint(step[0] for step in _core.steps(name))
@@ -108,7 +108,7 @@ def is_copied(name):
 
 @pytest.fixture(scope="module")
 def copies():
-    """Of every formula, on the quantities that it takes; and of all of them, on one another."""
+    """Copies of every formula on its quantities, and of all of them on one another."""
     computed = [name for name in BUILT if is_copied(name)]
     with rs.definitions():
         single = [define_copy(name) for name in computed]
@@ -133,10 +133,10 @@ IMPLYING = {"copy_of_tensor_parallel", "attention_data_parallel", "context_paral
 
 @pytest.mark.parametrize("kind", ["single", "chained"])
 def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
-    asked = [(row.quantity, row.case["inputs"]) for row in rows()]
-    assert {name for name, _ in asked} >= {name for name, q in BUILT.items() if q.computed}
+    requested = [(row.quantity, row.case["inputs"]) for row in rows()]
+    assert {name for name, _ in requested} >= {name for name, q in BUILT.items() if q.computed}
     with copies[kind]:
-        for name, inputs in asked:
+        for name, inputs in requested:
             if not is_copied(name) or (kind == "chained" and math.inf in inputs.values()):
                 continue  # a definition takes finite numbers
             if not inputs.keys().isdisjoint(BUILT[name].replaced_where):
@@ -149,14 +149,14 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
                 if not inputs.keys().isdisjoint(IMPLYING):
                     inputs.setdefault("layout", "parallel")  # which the quantity itself implies, its copy does not
             try:
-                found = rs.value(f"copy_of_{name}", Settled(inputs))
+                result = rs.value(f"copy_of_{name}", Settled(inputs))
             except errors.MissingInput:
                 assert kind == "chained"  # an input that falls back on a formula takes that of the registry
                 continue
             expected = rs.value(name, Settled({n.removeprefix("copy_of_"): x for n, x in inputs.items()}))
             if isinstance(expected, str):
                 expected = BUILT[name].choices.index(expected)
-            assert bits(found) == bits(expected), name
+            assert bits(result) == bits(expected), name
 
 
 def axes_of(needs, scenario, rng):
@@ -183,9 +183,11 @@ def test_copies_on_grids(copies, whole_scenario, bits):
             windowed = {"windowed_attention_layers", "windowed_kv_share"}.intersection(BUILT[name].needs)
             halves = ["attention_window"] if windowed else []
             axes = axes_of([*BUILT[name].needs, *halves], whole_scenario, rng)
-            found = rs.evaluate([name, f"copy_of_{name}"], Settled(axes))
-            assert found.sizes == {"point": 67}
-            np.testing.assert_array_equal(bits(found[f"copy_of_{name}"]), bits(found[name].astype(float)), err_msg=name)
+            result = rs.evaluate([name, f"copy_of_{name}"], Settled(axes))
+            assert result.sizes == {"point": 67}
+            np.testing.assert_array_equal(
+                bits(result[f"copy_of_{name}"]), bits(result[name].astype(float)), err_msg=name
+            )
 
 
 # ----------------------------------------------------------------------------------------------- formulas tried by hand
@@ -252,12 +254,12 @@ def test_what_is_defined_is_what_numpy_computes(tree, seed):
     along = Settled({name: xr.DataArray(x, dims="point") for name, x in values.items()})
     with rs.definitions():
         rs.define("tried", "s", formula, brief="x")
-        found = rs.evaluate("tried", along)
+        result = rs.evaluate("tried", along)
         counts = [rs.count("tried <= 1 s", along, prune=prune) for prune in (False, True)]
         low, high = rs.bounds("tried", Settled({name: (x.min(), x.max()) for name, x in values.items()}))
-    np.testing.assert_array_equal(found, np.broadcast_to(expected, 60))
-    assert counts == [(found <= 1).sum()] * 2
-    assert np.isnan(low) or (low <= found.min() and found.max() <= high)
+    np.testing.assert_array_equal(result, np.broadcast_to(expected, 60))
+    assert counts == [(result <= 1).sum()] * 2
+    assert np.isnan(low) or (low <= result.min() and result.max() <= high)
 
 
 def test_functions_by_hand():

@@ -16,19 +16,19 @@ PRESETS = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "prices": "lecture
 
 def test_results_carry_their_own_dims_units_and_meaning(decode):
     question = {**decode, "batch_size": [1, 2, 4], "context_length": [1000, 2000], "chips": [72, 144]}
-    found = rs.evaluate(["pass_time", "compute_time", "weight_fetch_time", "hbm_drain_time", "kv_bytes"], question)
-    assert found.pass_time.dims == ("batch_size", "context_length", "chips")
-    assert found.compute_time.dims == ("batch_size", "chips")
-    assert found.weight_fetch_time.dims == ("chips",)
-    assert found.hbm_drain_time.dims == ()
-    assert found.kv_bytes.dims == ("batch_size", "context_length")
-    for name, array in found.items():
+    result = rs.evaluate(["pass_time", "compute_time", "weight_fetch_time", "hbm_drain_time", "kv_bytes"], question)
+    assert result.pass_time.dims == ("batch_size", "context_length", "chips")
+    assert result.compute_time.dims == ("batch_size", "chips")
+    assert result.weight_fetch_time.dims == ("chips",)
+    assert result.hbm_drain_time.dims == ()
+    assert result.kv_bytes.dims == ("batch_size", "context_length")
+    for name, array in result.items():
         assert array.attrs == {"units": entries()[name].unit, "long_name": entries()[name].brief, "basis": "floor"}
         assert array.dtype == np.float64
         assert array.name == name
-    assert found.batch_size.attrs["units"] == "sequence"
-    assert found.batch_size.attrs["long_name"] == entries()["batch_size"].brief
-    assert found.batch_size.to_numpy().tolist() == [1, 2, 4]
+    assert result.batch_size.attrs["units"] == "sequence"
+    assert result.batch_size.attrs["long_name"] == entries()["batch_size"].brief
+    assert result.batch_size.to_numpy().tolist() == [1, 2, 4]
 
 
 def test_a_name_gives_an_array_and_a_list_a_dataset(decode):
@@ -68,36 +68,36 @@ def test_a_supplied_quantity_changes_nothing_when_it_has_its_own_value(decode):
 
 
 def test_an_input_that_is_an_axis_comes_back_as_a_coordinate(decode):
-    found = rs.evaluate(["batch_size", "pass_tokens"], {**decode, "batch_size": [2, 8]})
-    assert found.batch_size.to_numpy().tolist() == [2, 8]
+    result = rs.evaluate(["batch_size", "pass_tokens"], {**decode, "batch_size": [2, 8]})
+    assert result.batch_size.to_numpy().tolist() == [2, 8]
     assert rs.evaluate("batch_size", batch_size=[2, 8]).dims == ("batch_size",)
 
 
 def test_attributes_survive_netcdf():
-    """Plain texts and arrays of numbers: what NetCDF takes, on variables, coordinates and the whole."""
-    found = rs.evaluate(
+    """NetCDF-compatible texts and arrays, on variables, coordinates and the dataset."""
+    result = rs.evaluate(
         ["pass_time", "bottleneck"], batch_size=[1, 2], context_length="8k", overlap=["board", "none"], **PRESETS
     )
-    places = [found.attrs, *(found[name].attrs for name in found.variables)]
+    places = [result.attrs, *(result[name].attrs for name in result.variables)]
     for attrs in places:
         for key, value in attrs.items():
             assert isinstance(key, str)
             assert isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"), (key, value)
     pytest.importorskip("scipy", reason="saving to NetCDF needs scipy")
-    back = xr.load_dataset(found.to_netcdf(), decode_times=False)
-    assert back.attrs == found.attrs
-    assert np.array_equal(back.pass_time, found.pass_time)
+    back = xr.load_dataset(result.to_netcdf(), decode_times=False)
+    assert back.attrs == result.attrs
+    assert np.array_equal(back.pass_time, result.pass_time)
 
 
 def test_a_dataset_says_where_it_comes_from():
-    found = rs.evaluate(["pass_time"], batch_size=[1, 2], context_length="8k", overlap="none", **PRESETS)
-    assert found.attrs["roofslate_version"] == rs.__version__
-    assert found.attrs["model"].startswith("DeepSeek-V3")
-    assert found.attrs["hardware"].startswith("GB200 NVL72")
-    assert rs.models["DeepSeek-V3"].date in found.attrs["model"]
-    assert found.attrs["overlap"] == "none"
-    assert units.parse(found.attrs["context_length"], "token/sequence") == 8000
-    assert "batch_size" not in found.attrs
+    result = rs.evaluate(["pass_time"], batch_size=[1, 2], context_length="8k", overlap="none", **PRESETS)
+    assert result.attrs["roofslate_version"] == rs.__version__
+    assert result.attrs["model"].startswith("DeepSeek-V3")
+    assert result.attrs["hardware"].startswith("GB200 NVL72")
+    assert rs.models["DeepSeek-V3"].date in result.attrs["model"]
+    assert result.attrs["overlap"] == "none"
+    assert units.parse(result.attrs["context_length"], "token/sequence") == 8000
+    assert "batch_size" not in result.attrs
 
 
 def test_choices_come_out_as_flags(decode):
@@ -112,17 +112,17 @@ def test_choices_come_out_as_flags(decode):
 def test_units_of_the_result(decode):
     question = {**decode, "batch_size": [100, 1000]}
     plain = rs.evaluate(["cost_per_token", "pass_time"], question)
-    found = rs.evaluate(
+    result = rs.evaluate(
         ["cost_per_token", "pass_time"], question, units={"cost_per_token": "USD/Mtoken", "pass_time": "ms"}
     )
-    assert found.cost_per_token.attrs["units"] == "USD/Mtoken"
-    assert found.pass_time.attrs["units"] == "ms"
-    assert np.allclose(found.cost_per_token, plain.cost_per_token * 1e6, rtol=1e-15, atol=0)
-    assert np.allclose(found.pass_time, plain.pass_time * 1e3, rtol=1e-15, atol=0)
+    assert result.cost_per_token.attrs["units"] == "USD/Mtoken"
+    assert result.pass_time.attrs["units"] == "ms"
+    assert np.allclose(result.cost_per_token, plain.cost_per_token * 1e6, rtol=1e-15, atol=0)
+    assert np.allclose(result.pass_time, plain.pass_time * 1e3, rtol=1e-15, atol=0)
     later = rs.to_units(plain, {"cost_per_token": "USD/Mtoken", "pass_time": "ms"})
-    assert later.identical(found)
-    assert rs.to_units(plain.pass_time, "ms").identical(found.pass_time)
-    assert rs.to_units(found.pass_time, "s").attrs["units"] == "s"
+    assert later.identical(result)
+    assert rs.to_units(plain.pass_time, "ms").identical(result.pass_time)
+    assert rs.to_units(result.pass_time, "s").attrs["units"] == "s"
     with pytest.raises(errors.UnitError, match=r"cannot convert .*'GB'"):
         rs.to_units(plain.pass_time, "GB")
     with pytest.raises(errors.UnknownName, match="no variable 'pas_time'; it holds cost_per_token, pass_time"):
@@ -132,8 +132,8 @@ def test_units_of_the_result(decode):
 def test_float32_goes_between_other_numbers():
     axes = {"batch_size": np.arange(1.0, 700) / 3, "pass_length": np.arange(1.0, 6)}
     memory = np.full((699, 10), -1, np.float32)
-    found = rs.evaluate("pass_tokens", out=memory[:, ::2], dtype="float32", **axes)
-    assert np.shares_memory(found, memory)
+    result = rs.evaluate("pass_tokens", out=memory[:, ::2], dtype="float32", **axes)
+    assert np.shares_memory(result, memory)
     assert np.array_equal(memory[:, ::2], rs.evaluate("pass_tokens", **axes).astype("float32"))
     assert (memory[:, 1::2] == -1).all()
 
@@ -154,8 +154,8 @@ def test_float32_into_given_memory_is_rounded_once(decode):
 def test_float32_with_every_instruction_set(decode, first):
     question = {**decode, "batch_size": np.geomspace(1, 1e4, 100_003)}
     memory = np.empty(100_004, np.float32)
-    found = rs.evaluate("pass_time", question, dtype="float32", out=memory[first : first + 100_003])
-    assert np.array_equal(found, rs.evaluate("pass_time", question).astype("float32"))
+    result = rs.evaluate("pass_time", question, dtype="float32", out=memory[first : first + 100_003])
+    assert np.array_equal(result, rs.evaluate("pass_time", question).astype("float32"))
 
 
 def test_float32_is_a_storage_format(decode):
@@ -170,8 +170,8 @@ def test_float32_is_a_storage_format(decode):
 def test_given_memory_is_filled(decode):
     question = {**decode, "batch_size": [1, 2, 3], "chips": [8, 72]}
     out = np.full((3, 2), -1.0)
-    found = rs.evaluate("pass_time", question, out=out)
-    assert np.shares_memory(found.to_numpy(), out)
+    result = rs.evaluate("pass_time", question, out=out)
+    assert np.shares_memory(result.to_numpy(), out)
     assert np.array_equal(out, rs.evaluate("pass_time", question))
     both = {"pass_time": np.zeros((3, 2)), "weight_fetch_time": np.zeros(2)}
     rs.evaluate(list(both), question, out=both)
@@ -220,10 +220,10 @@ def copy_of_decode(decode):
     ids=lambda v: f"{type(v).__name__}-{getattr(v, 'dtype', '')}",
 )
 def test_axes_in_every_form(values):
-    found = rs.evaluate("pass_tokens", batch_size=values, pass_length=3)
-    assert found.dims == ("batch_size",)
-    assert found.to_numpy().tolist() == [3, 6, 12]
-    assert found.batch_size.to_numpy().tolist() == [1, 2, 4]
+    result = rs.evaluate("pass_tokens", batch_size=values, pass_length=3)
+    assert result.dims == ("batch_size",)
+    assert result.to_numpy().tolist() == [3, 6, 12]
+    assert result.batch_size.to_numpy().tolist() == [1, 2, 4]
 
 
 @pytest.mark.parametrize(
@@ -253,17 +253,17 @@ def test_range_makes_an_axis():
 def test_inputs_are_left_as_they_are():
     batch = np.array([3.0, 1.0, 2.0])
     batch.setflags(write=False)
-    found = rs.evaluate("pass_tokens", batch_size=batch)
-    assert found.to_numpy().tolist() == [3, 1, 2]
-    assert found.batch_size.to_numpy().tolist() == [3, 1, 2]
-    assert not np.shares_memory(found.to_numpy(), batch)
+    result = rs.evaluate("pass_tokens", batch_size=batch)
+    assert result.to_numpy().tolist() == [3, 1, 2]
+    assert result.batch_size.to_numpy().tolist() == [3, 1, 2]
+    assert not np.shares_memory(result.to_numpy(), batch)
 
 
 def test_a_series_brings_its_index():
     batch = pd.Series([1.0, 2.0], index=pd.Index(["small", "large"], name="deployment"), name="whatever")
-    found = rs.evaluate("pass_tokens", batch_size=batch)
-    assert found.dims == ("deployment",)
-    assert found.sel(deployment="large") == 2
+    result = rs.evaluate("pass_tokens", batch_size=batch)
+    assert result.dims == ("deployment",)
+    assert result.sel(deployment="large") == 2
     days = pd.Series(["1 seq", "2 seq"], index=pd.date_range("2026-01-01", periods=2))
     assert rs.evaluate("pass_tokens", batch_size=days).sel(index="2026-01-02") == 2
     assert rs.evaluate("pass_tokens", batch_size=pd.Series(pd.array([1, 2], dtype="Int64"))).to_numpy().tolist() == [
@@ -279,37 +279,37 @@ def test_a_data_array_brings_its_dims_and_units():
         coords={"site": ["a", "b"]},
         attrs={"units": "ksequence"},
     )
-    found = rs.evaluate("pass_tokens", batch_size=batch, pass_length=[1, 2])
-    assert found.dims == ("site", "hour", "pass_length")
-    assert found.sel(site="b", pass_length=2).to_numpy().tolist() == [8000, 10000, 12000]
-    assert "hour" not in found.coords
+    result = rs.evaluate("pass_tokens", batch_size=batch, pass_length=[1, 2])
+    assert result.dims == ("site", "hour", "pass_length")
+    assert result.sel(site="b", pass_length=2).to_numpy().tolist() == [8000, 10000, 12000]
+    assert "hour" not in result.coords
     turned = rs.evaluate("pass_tokens", batch_size=batch.transpose("hour", "site"), pass_length=[1, 2])
-    assert turned.transpose(*found.dims).identical(found)
+    assert turned.transpose(*result.dims).identical(result)
     with pytest.raises(errors.UnitError, match=r"batch_size: cannot convert sequence to 'GB'"):
         rs.evaluate("pass_tokens", batch_size=batch.assign_attrs(units="GB"))
 
 
 def test_inputs_on_the_same_dim_zip():
-    found = rs.evaluate(
+    result = rs.evaluate(
         ["pass_tokens", "model_bytes"],
         batch_size=xr.DataArray([1, 2], dims="case"),
         pass_length=xr.DataArray([10, 20], dims="case"),
         model=xr.DataArray(["DeepSeek-V3", "Kimi-K2"], dims="case"),
     )
-    assert found.pass_tokens.to_numpy().tolist() == [10, 40]
-    assert found.model_bytes.dims == ("case",)
-    assert float(found.model_bytes[1]) == rs.value("model_bytes", model="Kimi-K2")
+    assert result.pass_tokens.to_numpy().tolist() == [10, 40]
+    assert result.model_bytes.dims == ("case",)
+    assert float(result.model_bytes[1]) == rs.value("model_bytes", model="Kimi-K2")
     series = pd.Series(["DeepSeek-V3", "Kimi-K2"], index=pd.Index(["x", "y"], name="case"))
-    assert rs.evaluate("model_bytes", model=series).sel(case="y") == found.model_bytes[1]
+    assert rs.evaluate("model_bytes", model=series).sel(case="y") == result.model_bytes[1]
 
 
 def test_arrays_without_coordinates_zip_with_arrays_that_have_some():
     named = xr.DataArray([1, 2], dims="case", coords={"case": ["x", "y"]})
     bare = xr.DataArray([10, 20], dims="case")
     for question in ({"batch_size": named, "pass_length": bare}, {"batch_size": bare, "pass_length": named}):
-        found = rs.evaluate("pass_tokens", **question)
-        assert found.case.to_numpy().tolist() == ["x", "y"]
-        assert found.to_numpy().tolist() == [10, 40]
+        result = rs.evaluate("pass_tokens", **question)
+        assert result.case.to_numpy().tolist() == ["x", "y"]
+        assert result.to_numpy().tolist() == [10, 40]
     gaps = xr.DataArray([1, 2], dims="case", coords={"case": [0.5, np.nan]})
     assert rs.evaluate("pass_tokens", batch_size=gaps, pass_length=gaps).to_numpy().tolist() == [1, 4]
 
@@ -337,11 +337,11 @@ def test_quantities_of_pint():
 
 
 def test_choices_go_in_as_words(decode):
-    found = rs.evaluate("pass_time", decode, overlap=["board", "serial_kv", "none"])
-    assert found.dims == ("overlap",)
-    assert found.overlap.to_numpy().tolist() == ["board", "serial_kv", "none"]
-    for word in found.overlap.to_numpy():
-        assert float(found.sel(overlap=word)) == rs.value("pass_time", decode, overlap=str(word))
+    result = rs.evaluate("pass_time", decode, overlap=["board", "serial_kv", "none"])
+    assert result.dims == ("overlap",)
+    assert result.overlap.to_numpy().tolist() == ["board", "serial_kv", "none"]
+    for word in result.overlap.to_numpy():
+        assert float(result.sel(overlap=word)) == rs.value("pass_time", decode, overlap=str(word))
     modes = xr.DataArray(["none", "board"], dims="mode")
     assert rs.evaluate("pass_time", decode, overlap=modes).dims == ("mode",)
     assert rs.evaluate("overlap", overlap=["none", "board"]).to_numpy().tolist() == [2, 0]
@@ -365,19 +365,19 @@ def test_choices_that_came_out_go_in_again(decode):
 
 
 def test_presets_make_an_axis():
-    found = rs.evaluate(
+    result = rs.evaluate(
         "pass_time",
         model=["DeepSeek-V3", "Kimi-K2"],
         hardware=["HGX H200", "GB200 NVL72"],
         batch_size=64,
         context_length="8k",
     )
-    assert found.dims == ("model", "hardware")
-    assert found.model.to_numpy().tolist() == ["DeepSeek-V3", "Kimi-K2"]
-    for model in found.model.to_numpy():
-        for hardware in found.hardware.to_numpy():
+    assert result.dims == ("model", "hardware")
+    assert result.model.to_numpy().tolist() == ["DeepSeek-V3", "Kimi-K2"]
+    for model in result.model.to_numpy():
+        for hardware in result.hardware.to_numpy():
             one = rs.value("pass_time", model=str(model), hardware=str(hardware), batch_size=64, context_length="8k")
-            assert float(found.sel(model=model, hardware=hardware)) == one
+            assert float(result.sel(model=model, hardware=hardware)) == one
     mixed = rs.evaluate("model_bytes", model=[rs.models["Kimi-K2"], "deepseek v3"])
     assert mixed.model.to_numpy().tolist() == ["Kimi-K2", "DeepSeek-V3"]
 
@@ -439,12 +439,12 @@ AXES = {
 def test_many_axes(count):
     axes = dict(list(AXES.items())[:count])
     rest = {name: values[0] for name, values in AXES.items() if name not in axes}
-    found = rs.evaluate("cost_per_token", {**axes, **rest})
-    assert found.dims == tuple(axes)[:15] + (("overlap",) if count == 16 else ())
+    result = rs.evaluate("cost_per_token", {**axes, **rest})
+    assert result.dims == tuple(axes)[:15] + (("overlap",) if count == 16 else ())
     rng = np.random.default_rng(3)
     for _ in range(20):
         point = {name: values[rng.integers(0, 2)] for name, values in axes.items()}
-        assert float(found.sel(point)) == rs.value("cost_per_token", {**point, **rest})
+        assert float(result.sel(point)) == rs.value("cost_per_token", {**point, **rest})
 
 
 def test_too_many_axes_are_refused():
@@ -458,21 +458,21 @@ def test_too_many_axes_are_refused():
 )
 def test_results_are_what_xarray_would_have_made(decode, outputs, axis):
     """They are put together by parts, without its search for conflicts."""
-    found = rs.evaluate(outputs, {**decode, "batch_size": axis, "context_length": [1000, 2000]})
+    result = rs.evaluate(outputs, {**decode, "batch_size": axis, "context_length": [1000, 2000]})
     if isinstance(outputs, str):
-        plain = xr.DataArray(found.variable, coords={n: (c.dims, c.values, c.attrs) for n, c in found.coords.items()})
-        plain.name = found.name
+        plain = xr.DataArray(result.variable, coords={n: (c.dims, c.values, c.attrs) for n, c in result.coords.items()})
+        plain.name = result.name
     else:
         plain = xr.Dataset(
-            {n: (v.dims, v.values, v.attrs) for n, v in found.data_vars.items()},
-            coords={n: (c.dims, c.values, c.attrs) for n, c in found.coords.items()},
-            attrs=found.attrs,
+            {n: (v.dims, v.values, v.attrs) for n, v in result.data_vars.items()},
+            coords={n: (c.dims, c.values, c.attrs) for n, c in result.coords.items()},
+            attrs=result.attrs,
         )
-    xr.testing.assert_identical(found, plain)
-    assert set(found.xindexes) == set(plain.xindexes)
-    for dim in found.xindexes:
-        assert found.indexes[dim].equals(plain.indexes[dim])
-    chosen = found.isel(batch_size=0) if "batch_size" in found.dims else found.isel(case=0)
+    xr.testing.assert_identical(result, plain)
+    assert set(result.xindexes) == set(plain.xindexes)
+    for dim in result.xindexes:
+        assert result.indexes[dim].equals(plain.indexes[dim])
+    chosen = result.isel(batch_size=0) if "batch_size" in result.dims else result.isel(case=0)
     assert "units" in (chosen if isinstance(outputs, str) else chosen["pass_time"]).attrs
 
 

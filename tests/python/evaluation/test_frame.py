@@ -26,14 +26,14 @@ def what_is_the_same_for_all(decode):
 
 
 def test_rows_are_points(table, rest):
-    found = rs.frame(table, ["pass_time", "bottleneck"], rest)
+    result = rs.frame(table, ["pass_time", "bottleneck"], rest)
     for label, row in table.iterrows():
         point = {**rest, **row.to_dict()}
-        assert found.loc[label, "pass_time"] == rs.value("pass_time", point)
-        assert found.loc[label, "bottleneck"] == rs.value("bottleneck", point)
-    assert list(found.columns) == ["pass_time", "bottleneck"]
-    assert isinstance(found["bottleneck"].dtype, pd.CategoricalDtype)
-    assert list(found["bottleneck"].cat.categories) == ["compute", "weight_fetch", "kv_fetch", "host_link"]
+        assert result.loc[label, "pass_time"] == rs.value("pass_time", point)
+        assert result.loc[label, "bottleneck"] == rs.value("bottleneck", point)
+    assert list(result.columns) == ["pass_time", "bottleneck"]
+    assert isinstance(result["bottleneck"].dtype, pd.CategoricalDtype)
+    assert list(result["bottleneck"].cat.categories) == ["compute", "weight_fetch", "kv_fetch", "host_link"]
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_rows_are_points(table, rest):
 )
 def test_the_index_is_kept(table, rest, index):
     table.index = index
-    found = rs.frame(table, "pass_time", rest)
-    assert found.index.equals(index)
-    assert found.index.names == index.names
-    assert table.join(found).shape == (3, 3) if index.is_unique else True
+    result = rs.frame(table, "pass_time", rest)
+    assert result.index.equals(index)
+    assert result.index.names == index.names
+    assert table.join(result).shape == (3, 3) if index.is_unique else True
 
 
 def test_the_table_is_left_as_it_is(table, rest):
@@ -94,8 +94,8 @@ def test_a_result_that_is_the_same_for_all_rows(table, rest):
     ids=lambda c: str(c.dtype),
 )
 def test_columns_of_every_type(column):
-    found = rs.frame(pd.DataFrame({"batch_size": column, "pass_length": [3, 3, 3]}), "pass_tokens")
-    assert found["pass_tokens"].tolist() == [3, 6, 12]
+    result = rs.frame(pd.DataFrame({"batch_size": column, "pass_length": [3, 3, 3]}), "pass_tokens")
+    assert result["pass_tokens"].tolist() == [3, 6, 12]
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_arrow_columns(kind):
     else:
         column = pd.Series(["1", "2 seq", None] if "string" in kind else [1, 2, None], dtype=kind)
     with pytest.warns(errors.RoofslateWarning, match="1 of 3 rows hold NaN"):
-        found = rs.frame(pd.DataFrame({"batch_size": column}), "pass_tokens")
-    assert found["pass_tokens"].tolist()[:2] == [1, 2]
-    assert np.isnan(found["pass_tokens"].iloc[2])
+        result = rs.frame(pd.DataFrame({"batch_size": column}), "pass_tokens")
+    assert result["pass_tokens"].tolist()[:2] == [1, 2]
+    assert np.isnan(result["pass_tokens"].iloc[2])
 
 
 def test_columns_that_share_one_block():
@@ -129,9 +129,9 @@ def test_columns_that_share_one_block():
 def test_choices_in_columns(decode):
     words = ["board", "none", "serial_kv", "none"]
     for column in (words, pd.Categorical(words), pd.Series(words, dtype="string"), pd.Series(words, dtype=object)):
-        found = rs.frame(pd.DataFrame({"overlap": column}), ["pass_time", "overlap"], decode)
-        assert found["overlap"].tolist() == words
-        assert found["pass_time"].tolist() == [rs.value("pass_time", decode, overlap=w) for w in words]
+        result = rs.frame(pd.DataFrame({"overlap": column}), ["pass_time", "overlap"], decode)
+        assert result["overlap"].tolist() == words
+        assert result["pass_time"].tolist() == [rs.value("pass_time", decode, overlap=w) for w in words]
 
 
 def test_presets_in_columns():
@@ -139,37 +139,40 @@ def test_presets_in_columns():
     hardware = ["GB200 NVL72", "HGX H200", "HGX H200"]
     for kind in (object, "string", "category"):
         table = pd.DataFrame({"model": pd.Series(names, dtype=kind), "hardware": hardware, "batch_size": [1, 2, 3]})
-        found = rs.frame(table, "pass_time", context_length="8k")
+        result = rs.frame(table, "pass_time", context_length="8k")
         for k in range(3):
-            assert found["pass_time"][k] == rs.value(
+            assert result["pass_time"][k] == rs.value(
                 "pass_time", model=names[k], hardware=hardware[k], batch_size=k + 1, context_length="8k"
             )
     outputs = ["chips", "hbm_drain_time"]
     over = rs.frame(table.assign(chips=[8, 16, 32]), outputs, ignore=["batch_size", "model"])
     assert over["chips"].tolist() == [8, 16, 32]
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
-        found = rs.frame(pd.DataFrame({"model": ["Kimi-K2", None]}), "sparsity")
-    assert found["sparsity"][0] == rs.value("sparsity", model="Kimi-K2")
-    assert np.isnan(found["sparsity"][1])
+        result = rs.frame(pd.DataFrame({"model": ["Kimi-K2", None]}), "sparsity")
+    assert result["sparsity"][0] == rs.value("sparsity", model="Kimi-K2")
+    assert np.isnan(result["sparsity"][1])
 
 
 def test_a_million_rows_over_few_texts():
     sizes = np.array(["1", "2 seq", "64", "1k"])
     column = sizes[np.arange(1_000_000) % 4]
-    found = rs.frame(pd.DataFrame({"batch_size": column}), "pass_tokens")
-    assert found["pass_tokens"][:4].tolist() == [1, 2, 64, 1000]
-    assert found["pass_tokens"].sum() == 1067 * 250_000
+    result = rs.frame(pd.DataFrame({"batch_size": column}), "pass_tokens")
+    assert result["pass_tokens"][:4].tolist() == [1, 2, 64, 1000]
+    assert result["pass_tokens"].sum() == 1067 * 250_000
 
 
 def test_bad_rows_are_nan_and_counted_once():
     table = pd.DataFrame({"batch_size": [1, -2, np.nan, np.inf, 0, 5], "pass_length": [1, 1, 1, 1, 1, np.nan]})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = rs.frame(table, ["pass_tokens", "pass_length", "overlap"])
-    assert [str(w.message) for w in caught] == ["5 of 6 rows hold NaN: an input is missing or outside of its range"]
+        result = rs.frame(table, ["pass_tokens", "pass_length", "overlap"])
+    assert [str(w.message) for w in caught] == [
+        "5 of 6 rows hold NaN: batch_size is missing in row 2, batch_size is out of range (> 0 and finite, in "
+        "sequence) in rows 1, 3, 4, pass_length is missing in row 5"
+    ]
     assert issubclass(caught[0].category, rs.RoofslateWarning)
     assert caught[0].filename == __file__
-    assert found["pass_tokens"].isna().tolist() == [
+    assert result["pass_tokens"].isna().tolist() == [
         False,
         True,
         True,
@@ -177,8 +180,8 @@ def test_bad_rows_are_nan_and_counted_once():
         True,
         True,
     ]  # NaN where a default exists too
-    assert found["overlap"].isna().tolist() == [False, True, True, True, True, True]
-    assert found["pass_tokens"][0] == 1
+    assert result["overlap"].isna().tolist() == [False, True, True, True, True, True]
+    assert result["pass_tokens"][0] == 1
 
 
 def test_rows_that_break_a_bound_are_bad():
@@ -187,15 +190,15 @@ def test_rows_that_break_a_bound_are_bad():
         ({"experts": [8, 16]}, {"experts_per_token": 9}),
     ):
         with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
-            found = rs.frame(pd.DataFrame(table), "expert_coverage", batch_size=1, **more)
-        assert found["expert_coverage"].isna().tolist() == [True, False]
+            result = rs.frame(pd.DataFrame(table), "expert_coverage", batch_size=1, **more)
+        assert result["expert_coverage"].isna().tolist() == [True, False]
 
 
 def test_units(table, rest):
     plain = rs.frame(table, ["cost_per_token", "pass_time"], rest)
-    found = rs.frame(table, ["cost_per_token", "pass_time"], rest, units={"cost_per_token": "USD/Mtoken"})
-    assert np.allclose(found["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15, atol=0)
-    assert found["pass_time"].equals(plain["pass_time"])
+    result = rs.frame(table, ["cost_per_token", "pass_time"], rest, units={"cost_per_token": "USD/Mtoken"})
+    assert np.allclose(result["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15, atol=0)
+    assert result["pass_time"].equals(plain["pass_time"])
 
 
 def test_columns_cut_the_graph():
@@ -335,14 +338,14 @@ def blocks_of_rows(request, monkeypatch):
 @pytest.mark.usefixtures("blocks")
 def test_a_row_does_not_depend_on_the_others():
     table = table_of_presets(90)
-    found = rs.frame(table, ASKED, SAME)
+    result = rs.frame(table, ASKED, SAME)
     for k, row in table.iterrows():
         for name in ASKED:
-            assert found.loc[k, name] == rs.value(name, {**row.to_dict(), **SAME})
+            assert result.loc[k, name] == rs.value(name, {**row.to_dict(), **SAME})
     shuffled = table.sample(frac=1, random_state=1)
-    pd.testing.assert_frame_equal(rs.frame(shuffled, ASKED, SAME), found.loc[shuffled.index], check_exact=True)
+    pd.testing.assert_frame_equal(rs.frame(shuffled, ASKED, SAME), result.loc[shuffled.index], check_exact=True)
     halves = [rs.frame(part, ASKED, SAME) for part in (table[:31], table[31:])]
-    pd.testing.assert_frame_equal(pd.concat(halves), found, check_exact=True)
+    pd.testing.assert_frame_equal(pd.concat(halves), result, check_exact=True)
 
 
 @pytest.mark.parametrize("choice", ["expected", "all"])
@@ -350,9 +353,9 @@ def test_presets_and_choices(choice):
     table = table_of_presets(60).assign(expert_reads=choice)
     table = table[~table["model"].isin(["lecture", "lecture training"])]  # they do not tell their experts
     table.loc[table.index[::3], "expert_reads"] = "all"
-    found = rs.frame(table, ASKED, SAME)
+    result = rs.frame(table, ASKED, SAME)
     for k, row in table.iterrows():
-        assert found.loc[k, "pass_time"] == rs.value("pass_time", {**row.to_dict(), **SAME})
+        assert result.loc[k, "pass_time"] == rs.value("pass_time", {**row.to_dict(), **SAME})
 
 
 @pytest.mark.parametrize("kind", [object, "string", "category", "string[pyarrow]"])
@@ -365,27 +368,27 @@ def test_names_that_are_missing(kind):
     table["hardware"] = table["hardware"].where(np.arange(40) % 7 > 0, None).astype(kind)
     whole = table["model"].notna() & table["hardware"].notna()
     with pytest.warns(errors.RoofslateWarning, match=f"{(~whole).sum()} of 40 rows"):
-        found = rs.frame(table, ASKED, **SAME)
-    assert found.notna().all(axis=1).tolist() == whole.tolist()
-    assert found.isna().all(axis=1).tolist() == (~whole).tolist()
+        result = rs.frame(table, ASKED, **SAME)
+    assert result.notna().all(axis=1).tolist() == whole.tolist()
+    assert result.isna().all(axis=1).tolist() == (~whole).tolist()
     expected = rs.frame(table[whole], ASKED, **SAME)
-    pd.testing.assert_frame_equal(found[whole], expected, check_exact=True)
+    pd.testing.assert_frame_equal(result[whole], expected, check_exact=True)
 
 
 def test_no_row_names_a_preset():
     table = pd.DataFrame({"model": pd.Series([None, None], dtype=object), "batch_size": [1, 2]})
     with pytest.warns(errors.RoofslateWarning, match="2 of 2 rows"):
-        found = rs.frame(table, ["sparsity", "pass_tokens"])
-    assert found.isna().all().all()
+        result = rs.frame(table, ["sparsity", "pass_tokens"])
+    assert result.isna().all().all()
     assert rs.frame(table[:0], "sparsity").empty
 
 
 def test_categories_that_no_row_has_need_not_be_readable():
     names = pd.Categorical(["Kimi-K2", "Kimi-K2"], categories=["no model", "Kimi-K2"])
     sizes = pd.Categorical(["2", "3"], categories=["1 GB", "3", "2"])
-    found = rs.frame(pd.DataFrame({"model": names, "batch_size": sizes}), ["sparsity", "pass_tokens"])
-    assert found["sparsity"].tolist() == [rs.value("sparsity", model="Kimi-K2")] * 2
-    assert found["pass_tokens"].tolist() == [2, 3]
+    result = rs.frame(pd.DataFrame({"model": names, "batch_size": sizes}), ["sparsity", "pass_tokens"])
+    assert result["sparsity"].tolist() == [rs.value("sparsity", model="Kimi-K2")] * 2
+    assert result["pass_tokens"].tolist() == [2, 3]
     with pytest.raises(errors.UnknownName, match="'no model'"):
         rs.frame(pd.DataFrame({"model": pd.Categorical(["Kimi-K2", "no model"])}), "sparsity")
 
@@ -395,11 +398,11 @@ def test_what_bounds_a_preset():
         {"model": ["DeepSeek-V3", "gpt-oss-120b"], "experts_per_token": [200, 200], "batch_size": [9, 9]}
     )
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
-        found = rs.frame(table, "expert_coverage")
-    assert found["expert_coverage"].isna().tolist() == [False, True]
+        result = rs.frame(table, "expert_coverage")
+    assert result["expert_coverage"].isna().tolist() == [False, True]
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
         same = rs.frame(table.drop(columns="experts_per_token"), "expert_coverage", experts_per_token=200)
-    assert same.equals(found)
+    assert same.equals(result)
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # of a row that is no machine nothing is told
         both = rs.frame(table, ["pass_tokens", "expert_coverage"])
     assert both["pass_tokens"].isna().tolist() == [False, True]
@@ -429,9 +432,9 @@ def test_columns_are_converted_in_blocks(kind, bits):
     else:
         table = pd.DataFrame({"batch_size": sizes, "pass_length": lengths})
         table["batch_size"] = sizes.astype(">f8") if kind == "swapped" else table["batch_size"].astype(kind)
-    found = rs.frame(table, ["pass_tokens", "batch_size"])
-    assert np.array_equal(bits(found["pass_tokens"]), bits(sizes * lengths))
-    assert np.array_equal(bits(found["batch_size"]), bits(sizes))
+    result = rs.frame(table, ["pass_tokens", "batch_size"])
+    assert np.array_equal(bits(result["pass_tokens"]), bits(sizes * lengths))
+    assert np.array_equal(bits(result["batch_size"]), bits(sizes))
 
 
 @pytest.mark.usefixtures("blocks")
@@ -441,9 +444,9 @@ def test_bad_rows_are_found_wherever_they_are():
     table = pd.DataFrame({"batch_size": values[:, 0].astype("float32"), "pass_length": values[:, 1].copy()})
     good = np.isfinite(values).all(axis=1) & (values[:, 0] > 0) & (values[:, 1] > 0)
     with pytest.warns(errors.RoofslateWarning, match=f"{(~good).sum()} of 97 rows"):
-        found = rs.frame(table, "pass_tokens")
-    assert found["pass_tokens"].notna().tolist() == good.tolist()
-    assert found["pass_tokens"][good].tolist() == values[good].prod(axis=1).tolist()
+        result = rs.frame(table, "pass_tokens")
+    assert result["pass_tokens"].notna().tolist() == good.tolist()
+    assert result["pass_tokens"][good].tolist() == values[good].prod(axis=1).tolist()
 
 
 def test_progress_counts_rows():
@@ -464,8 +467,8 @@ def test_many_combinations_of_presets(monkeypatch):
     pd.testing.assert_frame_equal(rs.frame(part, ASKED, **SAME), expected[:10], check_exact=True)
     part = part.assign(model=part["model"].where(np.arange(10) % 3 > 0, None))
     with pytest.warns(errors.RoofslateWarning, match="4 of 10 rows"):
-        found = rs.frame(part, ASKED, **SAME)
-    pd.testing.assert_frame_equal(found[part["model"].notna()], expected[:10][part["model"].notna()], check_exact=True)
+        result = rs.frame(part, ASKED, **SAME)
+    pd.testing.assert_frame_equal(result[part["model"].notna()], expected[:10][part["model"].notna()], check_exact=True)
 
 
 @pytest.mark.usefixtures("blocks")
@@ -473,10 +476,10 @@ def test_presets_that_choose_otherwise():
     models = ["DeepSeek-V3", "Qwen3-8B", "gpt-oss-120b", "Qwen3-8B", None, "DeepSeek-V3"]
     table = pd.DataFrame({"model": models, "batch_size": np.arange(1, 7)})
     with pytest.warns(errors.RoofslateWarning, match="1 of 6 rows"):
-        found = rs.frame(table, ["weight_format", "pass_tokens", "bytes_per_weight"])
+        result = rs.frame(table, ["weight_format", "pass_tokens", "bytes_per_weight"])
     for k, model in enumerate(models):
         if model is not None:
-            assert found["weight_format"][k] == rs.value("weight_format", model=model)
-            assert found["bytes_per_weight"][k] == rs.value("bytes_per_weight", model=model)
-            assert found["pass_tokens"][k] == k + 1
-    assert found.loc[4].isna().all()
+            assert result["weight_format"][k] == rs.value("weight_format", model=model)
+            assert result["bytes_per_weight"][k] == rs.value("bytes_per_weight", model=model)
+            assert result["pass_tokens"][k] == k + 1
+    assert result.loc[4].isna().all()

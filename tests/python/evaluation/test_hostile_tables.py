@@ -1,4 +1,4 @@
-"""Tables that are broken or mean harm, through `roofslate sweep`, `sweep` and `frame`: one sentence, nothing lost."""
+"""Broken or hostile tables in `roofslate sweep`, `sweep` and `frame`: one-line errors."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
     "UTF-16 without a mark": ("batch_size\n1\n".encode("utf-16-le"), "unknown input 'b\\x00a"),
     "UTF-32": ("batch_size\n1\n".encode("utf-32"), "line 1: the names of columns are not UTF-8"),
     "Latin-1 in the header": ("größe,batch_size\n1,1\n".encode("latin-1"), "line 1: the names of columns are not"),
-    "Latin-1 in a cell": ("batch_size,note\n1,a\n2,é\n".encode("latin-1"), "line 3: a cell is not UTF-8"),
-    "half a character": (b"batch_size\n\xed\xa0\x80\n", "line 2: a cell is not UTF-8"),
+    "Latin-1 in a field": ("batch_size,note\n1,a\n2,é\n".encode("latin-1"), "line 3: a field is not UTF-8"),
+    "half a character": (b"batch_size\n\xed\xa0\x80\n", "line 2: a field is not UTF-8"),
     "NUL in a cell": (b"batch_size\n1\x002\n", "line 2: batch_size: cannot read '1\\x002'"),
     "NUL in a name": (b"batch\x00_size\n1\n", "unknown input 'batch\\x00_size'"),
     "NUL alone": (bytes(100), "unknown input"),
@@ -100,7 +100,7 @@ CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
 
 
 def swept(folder: Any, source: str, target: str, *words: str) -> tuple[str, list[float | None] | None]:
-    """The error of the command, or its results; whatever happens, it says one line and leaves nothing behind."""
+    """Return the command's error or results, and check for one line and no leftovers."""
     command = ["sweep", str(folder / source), "--outputs", "pass_tokens", "-o", str(folder / target), *words]
     done = CliRunner().invoke(main, command, color=True)  # or escapes would be taken out
     assert done.stdout == ""
@@ -139,7 +139,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_quotes_and_ends_of_lines_anywhere(seed: int, tmp_path: Any) -> None:
-    """No row is lost, joined or made up: the cells are those that Python reads, or there is an error."""
+    """No row is lost, joined or invented: fields equal Python's reading, or there is an error."""
     chance = random.Random(seed)
     alphabet = ['"', ",", "\n", "1", "a", '""', "\r\n"][: 5 + seed]
     answered = 0
@@ -152,8 +152,8 @@ def test_quotes_and_ends_of_lines_anywhere(seed: int, tmp_path: Any) -> None:
             continue
         expected = rows_of(text)
         assert rows_of(f"{text}\n7,7\n") == [*expected, ["7", "7"]], f"a quote of {text!r} is not closed"
-        found = rows_of((tmp_path / "out.csv").read_bytes().decode())
-        assert [row[:2] for row in found] == expected, text
+        result = rows_of((tmp_path / "out.csv").read_bytes().decode())
+        assert [row[:2] for row in result] == expected, text
         answered += 1
     assert answered > 5
 
@@ -200,7 +200,7 @@ UNKNOWN_TO_PANDAS = [("decimals", None), ("views of texts", pd.ArrowDtype)]
 
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_columns_of_any_kind(kind: str, tmp_path: Any) -> None:
-    """As an input, as a preset, as a column that is carried along; in a file and in both kinds of DataFrames."""
+    """As an input, a preset or a carried column, in a file and in both kinds of DataFrames."""
     column, expected = COLUMNS[kind]
     table = pa.table({"batch_size": column})
     pq.write_table(table, tmp_path / "in.parquet")

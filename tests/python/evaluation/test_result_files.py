@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import errors
+from roofslate._base.messages import pip_install
 
 pytestmark = pytest.mark.filterwarnings("ignore::roofslate.RoofslateWarning")
 
@@ -230,6 +232,6 @@ def test_a_small_file_that_says_it_is_large(tmp_path):
 )
 def test_without_the_extra(built, tmp_path, monkeypatch, ending, missing):
     monkeypatch.setitem(__import__("sys").modules, missing, None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'roofslate\[files\]'"):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(pip_install("files"))):
         rs.save(built["array"], tmp_path / f"result{ending}")
     assert not list(tmp_path.iterdir())

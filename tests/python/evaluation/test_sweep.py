@@ -1,4 +1,4 @@
-"""`sweep`: the results are those of `frame`, from files and into files of every kind; mistakes; the command."""
+"""`sweep`: results equal `frame`, for all kinds of files. Errors, and the command."""
 
 import csv
 import time
@@ -11,6 +11,7 @@ import pytest
 import roofslate as rs
 from click.testing import CliRunner
 from roofslate import errors
+from roofslate._base.messages import pip_install
 from roofslate.cli import main
 from roofslate.evaluation import table_files
 from roofslate.grid.read import Settled
@@ -41,25 +42,25 @@ def chunks_of_every_size(request, monkeypatch):
 def test_results_are_those_of_frame(tmp_path, bits, source, target):
     table = scenarios(200)
     expected = rs.frame(table, OUTPUTS, ignore="id")
-    place = written(table, tmp_path / f"in.{source}")
+    path = written(table, tmp_path / f"in.{source}")
     out = tmp_path / f"out.{target}"
-    assert rs.sweep(place, OUTPUTS, out, ignore=["id"]) == 200
-    found = read(out)
-    assert list(found.columns) == [*table.columns, *OUTPUTS]
-    assert found["id"].tolist() == table["id"].tolist()
+    assert rs.sweep(path, OUTPUTS, out, ignore=["id"]) == 200
+    result = read(out)
+    assert list(result.columns) == [*table.columns, *OUTPUTS]
+    assert result["id"].tolist() == table["id"].tolist()
     for name in ("pass_time", "cost_per_token"):
-        assert np.array_equal(bits(doubles(found[name])), bits(expected[name]))
-    assert found["bottleneck"].tolist() == expected["bottleneck"].tolist()
+        assert np.array_equal(bits(doubles(result[name])), bits(expected[name]))
+    assert result["bottleneck"].tolist() == expected["bottleneck"].tolist()
     for name in ("model", "hardware", "overlap"):
-        assert found[name].tolist() == table[name].tolist()
+        assert result[name].tolist() == table[name].tolist()
     for name in ("batch_size", "chip_price"):
-        assert doubles(found[name]).tolist() == table[name].tolist()
+        assert doubles(result[name]).tolist() == table[name].tolist()
     if source == "csv" and target == "parquet":  # a column of texts with units needs one type
         sizes = {"8k": 8000, "128k": 128_000, "1500": 1500, "0.5k token": 500}
-        assert found["context_length"].tolist() == table["context_length"].map(sizes).tolist()
+        assert result["context_length"].tolist() == table["context_length"].map(sizes).tolist()
     else:
-        assert found["context_length"].tolist() == table["context_length"].tolist()
-    assert files_of(tmp_path) == sorted({place.name, out.name})
+        assert result["context_length"].tolist() == table["context_length"].tolist()
+    assert files_of(tmp_path) == sorted({path.name, out.name})
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -77,13 +78,13 @@ def test_a_row_does_not_depend_on_the_others(tmp_path, model):
 
 def test_threads_and_inputs_and_units(tmp_path):
     table = scenarios(50)[["batch_size", "model"]]
-    place = written(table, tmp_path / "in.parquet")
+    path = written(table, tmp_path / "in.parquet")
     rest = {"hardware": "GB200 NVL72", "context_length": "8k", "chip_price": "3 USD/h"}
     in_units = {"cost_per_token": "USD/Mtoken"}
     expected = rs.frame(table, "cost_per_token", units=in_units, **rest)
     for threads in (1, 2):
         rs.sweep(
-            place,
+            path,
             "cost_per_token",
             tmp_path / "out.parquet",
             units=in_units,
@@ -91,9 +92,9 @@ def test_threads_and_inputs_and_units(tmp_path):
             overwrite=True,
             **rest,
         )
-        found = read(tmp_path / "out.parquet")
-        assert found["cost_per_token"].equals(expected["cost_per_token"])
-        assert found.attrs["units"] == in_units
+        result = read(tmp_path / "out.parquet")
+        assert result["cost_per_token"].equals(expected["cost_per_token"])
+        assert result.attrs["units"] == in_units
         assert pq.read_schema(tmp_path / "out.parquet").field("cost_per_token").metadata[b"units"] == b"USD/Mtoken"
 
 
@@ -128,11 +129,11 @@ def test_bad_rows_are_empty_and_counted_once(tmp_path):
         "NA,Kimi-K2,1,,",
         "6,Kimi-K2,1,6,board",
     ]
-    found = pq.read_table(tmp_path / "out.parquet")
-    assert found["pass_tokens"].to_pylist() == [1, None, None, None, None, 6]
-    assert found["overlap"].to_pylist() == ["board", None, None, None, None, "board"]
-    assert found["batch_size"].to_pylist() == [1, -2, None, 4, None, 6]
-    assert found["model"].null_count == 1
+    result = pq.read_table(tmp_path / "out.parquet")
+    assert result["pass_tokens"].to_pylist() == [1, None, None, None, None, 6]
+    assert result["overlap"].to_pylist() == ["board", None, None, None, None, "board"]
+    assert result["batch_size"].to_pylist() == [1, -2, None, 4, None, 6]
+    assert result["model"].null_count == 1
 
 
 def test_never_is_inf_and_undefined_is_empty(tmp_path, decode):
@@ -167,10 +168,10 @@ def test_texts_of_a_csv_file_stay_as_they_are(tmp_path):
         writer.writerow(["batch_size", "the, remark", "pass_length"])
         writer.writerows([[f"0{k}.50", remark, "1e0"] for k, remark in enumerate(remarks, 1)])
     rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", ignore=["the, remark"])
-    found = read(tmp_path / "out.csv")
-    assert found["the, remark"].tolist() == remarks
-    assert found["batch_size"].tolist() == [f"0{k}.50" for k in range(1, 201)]
-    assert doubles(found["pass_tokens"]).tolist() == [k + 0.5 for k in range(1, 201)]
+    result = read(tmp_path / "out.csv")
+    assert result["the, remark"].tolist() == remarks
+    assert result["batch_size"].tolist() == [f"0{k}.50" for k in range(1, 201)]
+    assert doubles(result["pass_tokens"]).tolist() == [k + 0.5 for k in range(1, 201)]
     rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.parquet", ignore=["the, remark"])
     assert [x or "" for x in pq.read_table(tmp_path / "out.parquet")["the, remark"].to_pylist()] == remarks
 
@@ -185,9 +186,9 @@ def test_numbers_in_a_csv_file_are_read_back_as_they_were(tmp_path, bits):
     rng = np.random.default_rng(8)
     table = pd.DataFrame({"batch_size": 10.0 ** rng.uniform(-300, 300, 5000)})
     rs.sweep(written(table, tmp_path / "in.parquet"), "pass_tokens", tmp_path / "out.csv")
-    found = read(tmp_path / "out.csv")
-    assert np.array_equal(bits(doubles(found["batch_size"])), bits(table["batch_size"]))
-    assert np.array_equal(bits(doubles(found["pass_tokens"])), bits(table["batch_size"]))
+    result = read(tmp_path / "out.csv")
+    assert np.array_equal(bits(doubles(result["batch_size"])), bits(table["batch_size"]))
+    assert np.array_equal(bits(doubles(result["pass_tokens"])), bits(table["batch_size"]))
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -217,12 +218,12 @@ def test_columns_of_every_type(tmp_path):
                 ignore=list(carried),
                 overwrite=True,
             )
-        found = pq.read_table(tmp_path / "out.parquet")
-        assert found["pass_tokens"].to_pylist() == numbers, kind
+        result = pq.read_table(tmp_path / "out.parquet")
+        assert result["pass_tokens"].to_pylist() == numbers, kind
         for name in table.column_names:
-            assert found[name].to_pylist() == table[name].to_pylist(), kind
+            assert result[name].to_pylist() == table[name].to_pylist(), kind
         if kind != "dictionary of numbers":
-            assert found.schema.field("batch_size").type == table.schema.field("batch_size").type
+            assert result.schema.field("batch_size").type == table.schema.field("batch_size").type
     pq.write_table(pa.table({"batch_size": pa.nulls(rows)}), tmp_path / "in.parquet")
     with pytest.warns(rs.RoofslateWarning, match="30 of 30 rows"):
         rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.parquet", overwrite=True)
@@ -232,10 +233,10 @@ def test_columns_of_every_type(tmp_path):
 def test_the_index_of_a_dataframe_is_kept(tmp_path, index):
     pd.DataFrame({"batch_size": [1.0, 2.0, 3.0]}, index=index).to_parquet(tmp_path / "in.parquet")
     rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.parquet")
-    found = pd.read_parquet(tmp_path / "out.parquet")
-    assert found.index.equals(index)
-    assert found["pass_tokens"].tolist() == [1, 2, 3]
-    assert list(found.columns) == ["batch_size", "pass_tokens"]
+    result = pd.read_parquet(tmp_path / "out.parquet")
+    assert result.index.equals(index)
+    assert result["pass_tokens"].tolist() == [1, 2, 3]
+    assert list(result.columns) == ["batch_size", "pass_tokens"]
 
 
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
@@ -248,9 +249,9 @@ def test_no_rows(tmp_path, target):
 
 
 def test_nan_of_a_parquet_file_is_an_empty_cell(tmp_path):
-    place = written(pd.DataFrame({"x": [1.5, np.nan], "batch_size": [1.0, 2.0]}), tmp_path / "in.parquet")
-    pq.write_table(pa.table({"x": pa.array([1.5, np.nan], from_pandas=False), "batch_size": [1.0, 2.0]}), place)
-    rs.sweep(place, "pass_tokens", tmp_path / "out.csv", ignore="x")
+    path = written(pd.DataFrame({"x": [1.5, np.nan], "batch_size": [1.0, 2.0]}), tmp_path / "in.parquet")
+    pq.write_table(pa.table({"x": pa.array([1.5, np.nan], from_pandas=False), "batch_size": [1.0, 2.0]}), path)
+    rs.sweep(path, "pass_tokens", tmp_path / "out.csv", ignore="x")
     assert (tmp_path / "out.csv").read_text() == "x,batch_size,pass_tokens\n1.5,1,1\n,2,2\n"
 
 
@@ -314,10 +315,10 @@ def test_mistakes_in_a_file(tmp_path, text, message):
     outputs = "weight_fetch_time" if takes_choice else "pass_tokens"
     command = ["sweep", str(tmp_path / "in.csv"), "--outputs", outputs, "-o", str(tmp_path / "out.csv")]
     command += ["model=DeepSeek-V3", "hardware=GB200 NVL72"] if takes_choice else []
-    found = CliRunner().invoke(main, command)
-    assert found.exit_code == 2
-    assert len(found.stderr.splitlines()) == 1
-    assert message in found.stderr
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert message in result.stderr
     assert files_of(tmp_path) == ["in.csv"]
 
 
@@ -339,9 +340,9 @@ def test_a_file_of_a_header_alone_has_no_rows(tmp_path, end):
 
 @pytest.mark.usefixtures("small_chunks")
 def test_mistakes_name_the_row_of_a_parquet_file(tmp_path):
-    place = written(pd.DataFrame({"batch_size": ["1"] * 80 + ["1 GB", "x"]}), tmp_path / "in.parquet")
+    path = written(pd.DataFrame({"batch_size": ["1"] * 80 + ["1 GB", "x"]}), tmp_path / "in.parquet")
     with pytest.raises(errors.UnitError, match=r"in\.parquet, row 81: batch_size: cannot read '1 GB' as sequence"):
-        rs.sweep(place, "pass_tokens", tmp_path / "out.csv")
+        rs.sweep(path, "pass_tokens", tmp_path / "out.csv")
     assert files_of(tmp_path) == ["in.parquet"]
 
 
@@ -364,22 +365,27 @@ def test_columns_that_hold_other_things(tmp_path, column, message):
 
 
 def test_mistakes_of_the_call(tmp_path):
-    place = written(pd.DataFrame({"batch_size": [1], "note": ["x"]}), tmp_path / "in.csv")
+    path = written(pd.DataFrame({"batch_size": [1], "note": ["x"]}), tmp_path / "in.csv")
     out = tmp_path / "out.csv"
     pq.write_table(pa.table({"batch_size": [1], "note": [[1]]}), tmp_path / "lists.parquet")
     (tmp_path / "broken.parquet").write_bytes(b"no table")
     for arguments, more, kind, message in [
-        ((place, "pass_tokens", out), {}, errors.UnknownName, r"'note'.*named in ignore"),
-        ((place, "pass_tokns", out), {}, errors.UnknownName, "did you mean 'pass_tokens'"),
-        ((place, "pass_tokens", out), {"ignore": 3}, errors.InputTypeError, "ignore"),
-        ((place, "pass_tokens", out), {"batch_size": 2, "ignore": "note"}, errors.InputTypeError, "and a keyword"),
-        ((place, "pass_tokens", out), {"pass_length": [1, 2], "ignore": "note"}, errors.AxisError, "one value for all"),
-        ((place, "pass_tokens", out), {"units": {"pass_tokens": "s"}}, errors.UnitError, "pass_tokens"),
-        ((place, "pass_tokens", tmp_path / "out.txt"), {}, errors.InputTypeError, r"ends in \.csv or \.parquet"),
+        ((path, "pass_tokens", out), {}, errors.UnknownName, r"'note'.*named in ignore"),
+        ((path, "pass_tokns", out), {}, errors.UnknownName, "did you mean 'pass_tokens'"),
+        ((path, "pass_tokens", out), {"ignore": 3}, errors.InputTypeError, "ignore"),
+        ((path, "pass_tokens", out), {"batch_size": 2, "ignore": "note"}, errors.InputTypeError, "and a keyword"),
+        (
+            (path, "pass_tokens", out),
+            {"pass_length": [1, 2], "ignore": "note"},
+            errors.AxisError,
+            "one value for all",
+        ),
+        ((path, "pass_tokens", out), {"units": {"pass_tokens": "s"}}, errors.UnitError, "pass_tokens"),
+        ((path, "pass_tokens", tmp_path / "out.txt"), {}, errors.InputTypeError, r"ends in \.csv or \.parquet"),
         ((tmp_path / "in.tsv", "pass_tokens", out), {}, errors.InputTypeError, r"ends in \.csv or \.parquet"),
         ((tmp_path / "none.csv", "pass_tokens", out), {}, FileNotFoundError, r"none\.csv"),
-        ((place, "pass_tokens", tmp_path / "none/out.csv"), {"ignore": "note"}, FileNotFoundError, "no such folder"),
-        ((place, "pass_tokens", 3), {}, errors.InputTypeError, "target: expected the name of a file"),
+        ((path, "pass_tokens", tmp_path / "none/out.csv"), {"ignore": "note"}, FileNotFoundError, "no such folder"),
+        ((path, "pass_tokens", 3), {}, errors.InputTypeError, "target: expected the name of a file"),
         (
             (tmp_path / "lists.parquet", "pass_tokens", out),
             {"ignore": "note"},
@@ -415,7 +421,7 @@ main({words!r})
     done = run_python(code, check=False)
     assert done.returncode == 2
     for text in (done.stdout, done.stderr):
-        assert "pip install 'roofslate[io]'" in text
+        assert pip_install("io") in text
         assert len(text.splitlines()) == 1
 
 
@@ -424,8 +430,8 @@ main({words!r})
 
 def test_the_command(tmp_path):
     table = scenarios(20)
-    place = written(table, tmp_path / "in.csv")
-    command = ["sweep", str(place), "--outputs", "pass_time, cost_per_token", "-o", str(tmp_path / "out.parquet")]
+    path = written(table, tmp_path / "in.csv")
+    command = ["sweep", str(path), "--outputs", "pass_time, cost_per_token", "-o", str(tmp_path / "out.parquet")]
     command += [
         "--ignore",
         "id,chip_price",
@@ -452,8 +458,8 @@ def test_the_command(tmp_path):
 
 
 def test_the_command_tells_of_bad_rows_in_one_line(tmp_path):
-    place = written(pd.DataFrame({"batch_size": [1, -1, 3]}), tmp_path / "in.csv")
-    done = CliRunner().invoke(main, ["sweep", str(place), "--outputs", "pass_tokens", "-o", str(tmp_path / "out.csv")])
+    path = written(pd.DataFrame({"batch_size": [1, -1, 3]}), tmp_path / "in.csv")
+    done = CliRunner().invoke(main, ["sweep", str(path), "--outputs", "pass_tokens", "-o", str(tmp_path / "out.csv")])
     assert done.exit_code == 0
     assert done.stderr == "roofslate: 1 of 3 rows have no results: an input is missing or outside of its range\n"
 
@@ -470,8 +476,8 @@ def test_the_command_tells_of_bad_rows_in_one_line(tmp_path):
     ],
 )
 def test_mistakes_of_the_command(tmp_path, words, message):
-    place = written(pd.DataFrame({"batch_size": [1]}), tmp_path / "in.csv")
-    command = ["sweep", str(place), "-o", str(tmp_path / "out.csv"), "--outputs", "pass_tokens", *words]
+    path = written(pd.DataFrame({"batch_size": [1]}), tmp_path / "in.csv")
+    command = ["sweep", str(path), "-o", str(tmp_path / "out.csv"), "--outputs", "pass_tokens", *words]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 2
     assert message in done.stderr

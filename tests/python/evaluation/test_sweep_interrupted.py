@@ -1,4 +1,4 @@
-"""Result files of `sweep` are whole or not there: whoever stops it, and whatever else goes on in the folder."""
+"""Result files of `sweep` are complete or absent, after interrupts and concurrent writes."""
 
 import errno
 import io
@@ -27,10 +27,10 @@ pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
 
 
 def test_a_target_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    place = written(pd.DataFrame({"batch_size": [1]}), tmp_path / "in.csv")
+    path = written(pd.DataFrame({"batch_size": [1]}), tmp_path / "in.csv")
     synced = []
     monkeypatch.setattr("os.fsync", lambda _: synced.append(files_of(tmp_path)))
-    rs.sweep(place, "pass_tokens", tmp_path / "out.csv")
+    rs.sweep(path, "pass_tokens", tmp_path / "out.csv")
     first, last = synced
     assert any(name.endswith(".partial") for name in first)
     assert "out.csv" not in first
@@ -60,13 +60,13 @@ def test_an_existing_target_stays_until_the_end(tmp_path):
 
 
 def test_a_file_may_be_replaced_by_its_own_results(tmp_path):
-    place = written(pd.DataFrame({"batch_size": [1, 2]}), tmp_path / "in.csv")
-    rs.sweep(place, "pass_tokens", place, overwrite=True)
-    assert place.read_text() == "batch_size,pass_tokens\n1,1\n2,2\n"
+    path = written(pd.DataFrame({"batch_size": [1, 2]}), tmp_path / "in.csv")
+    rs.sweep(path, "pass_tokens", path, overwrite=True)
+    assert path.read_text() == "batch_size,pass_tokens\n1,1\n2,2\n"
 
 
 def test_a_target_that_appears_meanwhile_is_not_replaced(tmp_path):
-    place = written(pd.DataFrame({"batch_size": [1, 2]}), tmp_path / "in.csv")
+    path = written(pd.DataFrame({"batch_size": [1, 2]}), tmp_path / "in.csv")
 
     def meddle(done, total):
         assert total is None
@@ -74,16 +74,16 @@ def test_a_target_that_appears_meanwhile_is_not_replaced(tmp_path):
             (tmp_path / "out.csv").write_text("of another")
 
     with pytest.raises(FileExistsError):
-        rs.sweep(place, "pass_tokens", tmp_path / "out.csv", progress=meddle)
+        rs.sweep(path, "pass_tokens", tmp_path / "out.csv", progress=meddle)
     assert (tmp_path / "out.csv").read_text() == "of another"
     assert files_of(tmp_path) == ["in.csv", "out.csv"]
 
 
 def test_progress_and_what_it_raises(tmp_path, monkeypatch):
     monkeypatch.setattr(table_files, "_ROWS", 10)
-    place = written(scenarios(25)[["batch_size"]], tmp_path / "in.parquet")
+    path = written(scenarios(25)[["batch_size"]], tmp_path / "in.parquet")
     told = []
-    rs.sweep(place, "pass_tokens", tmp_path / "out.csv", progress=lambda *rows: told.append(rows))
+    rs.sweep(path, "pass_tokens", tmp_path / "out.csv", progress=lambda *rows: told.append(rows))
     assert told == [(0, 25), (10, 25), (20, 25), (25, 25)]
 
     def stop(done, _):
@@ -91,7 +91,7 @@ def test_progress_and_what_it_raises(tmp_path, monkeypatch):
             raise ZeroDivisionError("stop here")
 
     with pytest.raises(ZeroDivisionError, match="stop here"):
-        rs.sweep(place, "pass_tokens", tmp_path / "other.csv", progress=stop)
+        rs.sweep(path, "pass_tokens", tmp_path / "other.csv", progress=stop)
     assert files_of(tmp_path) == ["in.parquet", "out.csv"]
 
 
@@ -216,8 +216,8 @@ def source_that_takes_a_while(tmp_path_factory):
 
 
 def is_whole(target):
-    found = doubles(read(target)["pass_tokens"])
-    return np.array_equal(found, np.arange(1.0, 200_001))
+    result = doubles(read(target)["pass_tokens"])
+    return np.array_equal(result, np.arange(1.0, 200_001))
 
 
 @pytest.mark.slow
@@ -237,8 +237,8 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
         if before:
             target.write_bytes(before)
         code, _ = ended(started(long_source, target), signal.SIGKILL, takes * chance.uniform(0, 1.1))
-        found = target.read_bytes() if target.exists() else None
-        if found == before:
+        result = target.read_bytes() if target.exists() else None
+        if result == before:
             assert code == -signal.SIGKILL
         else:
             assert is_whole(target)

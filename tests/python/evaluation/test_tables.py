@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 import sys
 import time
 import uuid
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pytest
 import roofslate as rs
 from roofslate import errors
+from roofslate._base.messages import pip_install
 
 OUTPUTS = ["pass_time", "bottleneck", "cost_per_token"]
 REST: dict[str, Any] = {"hardware": "H200", "chips": 16, "chip_price": "2.2 USD/h"}
@@ -430,36 +432,18 @@ def test_mistakes_of_sweeps(tmp_path):
 def test_without_the_extra(missing, monkeypatch):
     table = pl.DataFrame({"batch_size": [1]})
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'roofslate\[io\]'"):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(pip_install("io"))):
         rs.frame(table, "pass_tokens")
 
 
 # ---------------------------------------------------------------------------------------------------------------- speed
 
 
-@pytest.mark.filterwarnings("ignore:4 of:roofslate.errors.RoofslateWarning")  # rows without a word
-def test_threads_read_the_same_words():
-    """Their parts start with other words, have missing ones, and cut chunks."""
-    words = pa.array(["Llama-3.1-70B", None, "DeepSeek-V3"])
-    rows = [*[0] * 150_000, *[1] * 3, *[2] * 200_000, 0, 1]
-    names = words.take(pa.array(rows))
-    table = pa.table(
-        {
-            "model": pa.chunked_array([names[:100], names[100:]]),
-            "context_length": pa.array(np.arange(1.0, len(rows) + 1)),
-        }
-    )
-    one, two = (rs.frame(table, "kv_bytes", batch_size=1, threads=threads)["kv_bytes"].to_numpy() for threads in (1, 2))
-    assert one.tobytes() == two.tobytes()
-    assert np.flatnonzero(np.isnan(two)).tolist() == [150_000, 150_001, 150_002, len(rows) - 1]
-    assert two[-2] / two[0] == pytest.approx(len(rows) - 1)
-
-
 @pytest.mark.slow
 @pytest.mark.measured
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb"])
 def test_a_million_rows_take_as_long_as_in_pandas(kind):
-    """At most 1.3 times the processor time, without DuckDB's own export of rows."""
+    """At most 1.3 times the processor time, without DuckDB's export of its own rows (0.3 of pandas' time)."""
     rows = 10**6
     draw = np.random.default_rng(7)
     numbers = {"batch_size": draw.integers(1, 2048, rows), "context_length": draw.uniform(1e3, 1e5, rows)}

@@ -15,7 +15,7 @@ from support.grids import CENTRES, CONDITIONS, FACTORS, OBJECTIVES, WORDS, Whole
 
 
 def check_best(found, whole, objective, also, over, met, needed, maximize, bits):
-    """The dataset holds the first of the best points of the grid, for each point of the axes that are kept."""
+    """The dataset is the first of the grid's best points, for each point of the kept axes."""
     kept = [dim for dim in whole.sizes if dim not in over]
     values = whole.folded(whole.values[objective], over).astype(float)
     ok = whole.folded(met, over) & ~np.isnan(values)
@@ -32,8 +32,8 @@ def check_best(found, whole, objective, also, over, met, needed, maximize, bits)
         same(whole.full(found[name], over), np.where(somewhere, taken, np.nan), bits)
     folded = [dim for dim in whole.sizes if dim in over]
     places = np.unravel_index(at, [whole.sizes[dim] for dim in folded]) if folded else ()
-    for dim, place in zip(folded, places, strict=True):
-        expected, came = whole.coordinate(dim)[place], whole.full(found[dim], over)
+    for dim, position in zip(folded, places, strict=True):
+        expected, came = whole.coordinate(dim)[position], whole.full(found[dim], over)
         if expected.dtype.kind == "U":
             assert np.array_equal(came, np.where(somewhere, expected.astype(object), ""))
         else:
@@ -49,8 +49,8 @@ def test_best_is_that_of_the_whole_grid(instruction_sets, bits, data, question, 
     objective = data.draw(st.sampled_from(free), label="objective")
     also = data.draw(st.lists(st.sampled_from([n for n in free if n != objective]), max_size=2, unique=True))
     for way in ways(instruction_sets):
-        found = rs.best(objective, Settled(inputs), over=over, where=where, maximize=maximize, also=also, **way)
-        check_best(found, whole, objective, also, over, met, needed, maximize, bits)
+        result = rs.best(objective, Settled(inputs), over=over, where=where, maximize=maximize, also=also, **way)
+        check_best(result, whole, objective, also, over, met, needed, maximize, bits)
 
 
 LARGE = {
@@ -102,16 +102,16 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
     where = [CONDITIONS[k][0].format(x=x, y=y) for k in chosen]
     for objective, maximize in (("cost_per_token", False), ("pass_time", True)):
         for way in ways(instruction_sets):
-            found = rs.best(
+            result = rs.best(
                 objective, Settled(inputs), over=over, where=where, maximize=maximize, also="bottleneck", **way
             )
-            check_best(found, whole, objective, ["bottleneck"], over, met, needed, maximize, bits)
+            check_best(result, whole, objective, ["bottleneck"], over, met, needed, maximize, bits)
 
 
 def test_best_of_one_point(decode):
-    found = rs.best("pass_time", decode, over=[], where="pass_time <= 1 s")
-    assert dict(found.sizes) == {}
-    assert float(found.pass_time) == rs.value("pass_time", decode)
+    result = rs.best("pass_time", decode, over=[], where="pass_time <= 1 s")
+    assert dict(result.sizes) == {}
+    assert float(result.pass_time) == rs.value("pass_time", decode)
     none = rs.best("pass_time", decode, over=[], where="pass_time <= 1 ns", also="cost_per_token")
     assert np.isnan(none.pass_time)
     assert np.isnan(none.cost_per_token)
@@ -131,22 +131,22 @@ def test_best_of_what_is_no_closed_form(instruction_sets):
     )
     at = waits.reshape(80, -1).argmin(axis=1)
     for way in ways(instruction_sets):
-        found = rs.best("mean_queue_wait", over=["slot_utilization", "batch_interval"], **way, **question)
-        assert np.array_equal(found.mean_queue_wait, waits.reshape(80, -1).min(axis=1))
-        assert np.array_equal(found.slot_utilization, axes["slot_utilization"][at // 2])
-        assert np.array_equal(found.batch_interval, np.array(axes["batch_interval"])[at % 2])
-        found = rs.best(
+        result = rs.best("mean_queue_wait", over=["slot_utilization", "batch_interval"], **way, **question)
+        assert np.array_equal(result.mean_queue_wait, waits.reshape(80, -1).min(axis=1))
+        assert np.array_equal(result.slot_utilization, axes["slot_utilization"][at // 2])
+        assert np.array_equal(result.batch_interval, np.array(axes["batch_interval"])[at % 2])
+        result = rs.best(
             "waiting_probability",
             over="slot_utilization",
             batch_slots=axes["batch_slots"],
             slot_utilization=axes["slot_utilization"][::-1],
             **way,
         )
-        assert (found.slot_utilization == 0.01).all()
+        assert (result.slot_utilization == 0.01).all()
 
 
 def test_best_skips_nan_and_keeps_infinity(instruction_sets):
-    """An ideal link beside an ideal link has no ratio; beside a real one its ratio is infinite."""
+    """Two ideal links have no ratio, an ideal and a real one an infinite ratio."""
     up = xr.DataArray([np.inf, np.inf, 9e11], dims="up")
     out = xr.DataArray([np.inf, 1e11], dims="out_of_rack")
     links = {"scale_up_bandwidth": up, "scale_out_bandwidth": out}
@@ -154,12 +154,12 @@ def test_best_skips_nan_and_keeps_infinity(instruction_sets):
     assert np.array_equal(ratio, [[np.nan, np.inf], [np.nan, np.inf], [0, 9]], equal_nan=True)
     for way in ways(instruction_sets):
         for over in ("up", ["up", "out_of_rack"]):
-            found = rs.best("link_bandwidth_ratio", over=over, maximize=True, **way, **links)
-            assert found.link_bandwidth_ratio.values.reshape(-1)[-1] == np.inf
-            assert found.up.values.reshape(-1)[-1] == 0
-        found = rs.best("link_bandwidth_ratio", over="out_of_rack", **way, **links)
-        assert found.link_bandwidth_ratio.values.tolist() == [np.inf, np.inf, 0]
-        assert found.out_of_rack.values.tolist() == [1, 1, 0]
+            result = rs.best("link_bandwidth_ratio", over=over, maximize=True, **way, **links)
+            assert result.link_bandwidth_ratio.values.reshape(-1)[-1] == np.inf
+            assert result.up.values.reshape(-1)[-1] == 0
+        result = rs.best("link_bandwidth_ratio", over="out_of_rack", **way, **links)
+        assert result.link_bandwidth_ratio.values.tolist() == [np.inf, np.inf, 0]
+        assert result.out_of_rack.values.tolist() == [1, 1, 0]
         nan = rs.best("link_bandwidth_ratio", over="up", where="link_bandwidth_ratio >= 0", **way, **links)
         assert nan.up.values.tolist() == [2, 2]
         assert rs.count("link_bandwidth_ratio >= 0", **way, **links) == 4
@@ -172,31 +172,31 @@ def test_infinity_is_larger_than_the_largest_number(instruction_sets):
     for values in ([np.inf, 1.7976931348623157e308], [1.7976931348623157e308, np.inf]):
         axis = xr.DataArray(values, dims="x")
         for way in ways(instruction_sets):
-            found = rs.best("balance_context", over="x", balance_context=axis, **way)
-            assert np.isfinite(found.balance_context)
+            result = rs.best("balance_context", over="x", balance_context=axis, **way)
+            assert np.isfinite(result.balance_context)
             kept = rs.best("balance_context", over="x", balance_context=axis.expand_dims(y=3), **way)
             assert np.isfinite(kept.balance_context).all()
 
 
 def test_what_stands_on_the_axes(decode):
-    """Names of presets, words, dates, units; what is nowhere is empty."""
+    """Names of presets, words, dates and units, with empty labels for missing points."""
     days = np.array(["2025-01-01", "2025-06-01", "2026-01-01"], dtype="M8[ns]")
     price = xr.DataArray([5e-4, 3e-4, 4e-4], dims="day", coords={"day": days})
     question = {"model": ["DeepSeek-V3", "Kimi-K2"], "hardware": "GB200 NVL72", "batch_size": [64, 512, 4096]}
     question |= {"context_length": "8k", "chip_price": price, "overlap": ["none", "board"]}
     over = ["model", "day", "overlap"]
     where = "batch_size <= 1000"
-    found = rs.best("cost_per_token", question, over=over, where=where, units={"cost_per_token": "USD/Mtok"})
-    assert found.cost_per_token.attrs["units"] == "USD/Mtok"
-    assert found.cost_per_token.dims == ("batch_size",)
-    assert found.model.values.tolist() == ["DeepSeek-V3", "DeepSeek-V3", ""]
-    assert found.overlap.values.tolist() == ["board", "board", ""]
-    assert found.day.values[0] == days[1]
-    assert np.isnat(found.day.values[2])
+    result = rs.best("cost_per_token", question, over=over, where=where, units={"cost_per_token": "USD/Mtok"})
+    assert result.cost_per_token.attrs["units"] == "USD/Mtok"
+    assert result.cost_per_token.dims == ("batch_size",)
+    assert result.model.values.tolist() == ["DeepSeek-V3", "DeepSeek-V3", ""]
+    assert result.overlap.values.tolist() == ["board", "board", ""]
+    assert result.day.values[0] == days[1]
+    assert np.isnat(result.day.values[2])
     at = {**question, "model": "DeepSeek-V3", "chip_price": 3e-4, "overlap": "board", "batch_size": 512}
-    assert float(found.cost_per_token[1]) == rs.value("cost_per_token", at, units="USD/Mtok")
-    assert "DeepSeek-V3 (" in found.attrs["model"]
-    assert "chip_price" not in found.attrs
+    assert float(result.cost_per_token[1]) == rs.value("cost_per_token", at, units="USD/Mtok")
+    assert "DeepSeek-V3 (" in result.attrs["model"]
+    assert "chip_price" not in result.attrs
     searched = rs.best("cost_per_token", {**decode, "batch_size": [1, 2]}, over="batch_size")
     assert searched.batch_size.attrs["units"] == "sequence"
     assert "batch_size" not in searched.attrs
@@ -205,12 +205,12 @@ def test_what_stands_on_the_axes(decode):
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category", None])
 def test_labels_of_a_series_where_all_axes_are_searched(dtype, decode):
-    """A text is no array; the answer of a single point has labels all the same."""
+    """A text is no array. The result of a single point has labels too."""
     setups = pd.Series([8, 64, 512], index=pd.Index(["few", "some", "many"], name="setup", dtype=dtype))
     question = {**decode, "batch_size": setups}
-    found = rs.best("cost_per_token", question, over="setup")
-    assert dict(found.sizes) == {}
-    assert found.setup.item() == "many"
+    result = rs.best("cost_per_token", question, over="setup")
+    assert dict(result.sizes) == {}
+    assert result.setup.item() == "many"
     assert rs.best("pass_time", question, over="setup", also="cost_per_token").setup.item() == "few"
     assert rs.best("pass_time", question, over="setup", where="pass_time <= 1 ns").setup.item() == ""
     assert rs.pareto(question, minimize="pass_time").setup.tolist() == ["few"]
@@ -227,8 +227,8 @@ def test_labels_of_arrays_and_presets_where_all_axes_are_searched(chunked, decod
     question = {**decode, "batch_size": setups, "model": models}
     for name in ("total_parameters", "active_parameters", "kv_bytes_per_token"):
         del question[name]
-    found = rs.best("cost_per_token", question, over=["which", "setup"])
-    assert (found.setup.item(), found.which.item()) == ("many", "first")
+    result = rs.best("cost_per_token", question, over=["which", "setup"])
+    assert (result.setup.item(), result.which.item()) == ("many", "first")
 
 
 def test_dims_of_best_do_not_depend_on_what_is_found(decode):
@@ -236,23 +236,23 @@ def test_dims_of_best_do_not_depend_on_what_is_found(decode):
     dims = set()
     for limit in ("1 s", "20 ms", "1 ns"):
         also = ["kv_fetch_time", "context_length", "bottleneck", "hbm_capacity"]
-        found = rs.best("weight_fetch_time", question, over="batch_size", where=f"pass_time <= {limit}", also=also)
-        assert found.context_length.values.tolist() == [1e3, 1e5]
-        assert found.bottleneck.attrs["flag_meanings"]
-        dims.add(tuple((name, array.dims) for name, array in found.items()))
+        result = rs.best("weight_fetch_time", question, over="batch_size", where=f"pass_time <= {limit}", also=also)
+        assert result.context_length.values.tolist() == [1e3, 1e5]
+        assert result.bottleneck.attrs["flag_meanings"]
+        dims.add(tuple((name, array.dims) for name, array in result.items()))
     assert len(dims) == 1
-    assert found.weight_fetch_time.dims == found.hbm_capacity.dims == ("context_length", "chips")
+    assert result.weight_fetch_time.dims == result.hbm_capacity.dims == ("context_length", "chips")
 
 
 def test_a_kept_axis_has_no_gaps(decode):
     """Asked for, it is a coordinate, also where nothing is feasible."""
     question = {**decode, "batch_size": [1, 512], "context_length": [1e3, 1e7]}
     for objective, also in (("pass_time", "context_length"), ("context_length", [])):
-        found = rs.best(objective, question, over="batch_size", also=also, where="pass_time <= 0.6 ms")
-        assert np.isnan(found.batch_size).values.tolist() == [False, True]
-        assert found.context_length.values.tolist() == [1e3, 1e7]
-        assert "context_length" in found.indexes
-        assert found.context_length.attrs["units"] == "token/sequence"
+        result = rs.best(objective, question, over="batch_size", also=also, where="pass_time <= 0.6 ms")
+        assert np.isnan(result.batch_size).values.tolist() == [False, True]
+        assert result.context_length.values.tolist() == [1e3, 1e7]
+        assert "context_length" in result.indexes
+        assert result.context_length.attrs["units"] == "token/sequence"
 
 
 def test_kept_axes_that_do_not_matter(instruction_sets):
@@ -262,9 +262,9 @@ def test_kept_axes_that_do_not_matter(instruction_sets):
         ):
             rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
         question = Settled({"batch_size": [3, 1, 1], "chips": [8, 16]})
-        found = rs.best("pass_tokens", question, over="batch_size", **way)
-        assert found.pass_tokens.dims == ()
-        assert (float(found.pass_tokens), float(found.batch_size)) == (1, 1)
+        result = rs.best("pass_tokens", question, over="batch_size", **way)
+        assert result.pass_tokens.dims == ()
+        assert (float(result.pass_tokens), float(result.batch_size)) == (1, 1)
         question = Settled({"batch_size": [3, 1], "chips": [16, 8]})
         none = rs.best("pass_tokens", question, over="chips", **way)
         assert none.pass_tokens.values.tolist() == [3, 1]
@@ -277,7 +277,7 @@ def test_kept_axes_that_do_not_matter(instruction_sets):
 @pytest.mark.parametrize("objective", ["batch_size", "context_length", "pass_time"])
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
 def test_arrays_of_two_axes(shape, objective, order, bits):
-    """However one lies in memory, and whichever of its axes is folded, no bound is taken from beside it."""
+    """Bounds never read outside of an array, in any memory layout and for any folded axis."""
     rng = np.random.default_rng(7)
     wide = rng.choice([8.0, 64.0, 512.0], size=(2 * shape[0], 3 * shape[1]))
     turned = rng.uniform(1.0, 4096.0, size=shape[::-1])
@@ -291,16 +291,16 @@ def test_arrays_of_two_axes(shape, objective, order, bits):
 
     expected = best(False, np.ascontiguousarray)
     for arrange in (np.asarray, np.ascontiguousarray):
-        found = best(True, arrange)
+        result = best(True, arrange)
         for name in expected.variables:
-            assert np.array_equal(bits(found[name]), bits(expected[name])), name
+            assert np.array_equal(bits(result[name]), bits(expected[name])), name
 
 
 # ------------------------------------------------------------------------------------------------------------- pareto
 
 
 def front(vectors):
-    """Positions of vectors that no other one beats, of equals the first; in the order of their values."""
+    """Return positions of non-dominated vectors, of equals the first, sorted by value."""
     kinds, first = np.unique(vectors + 0.0, axis=0, return_index=True)
     beaten = [bool((np.all(kinds <= v, axis=1) & np.any(kinds < v, axis=1)).any()) for v in kinds]
     return first[~np.array(beaten, dtype=bool)]
@@ -321,20 +321,20 @@ def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question
     expected = np.flatnonzero(ok)[front(vectors[ok])] if ok.any() else np.empty(0, dtype=int)
     also = [] if "memory_time" in names else ["memory_time"]
     for way in ways(instruction_sets):
-        found = rs.pareto(Settled(inputs), minimize=small, maximize=large, where=where, also=also, **way)
-        assert len(found) == len(expected)
+        result = rs.pareto(Settled(inputs), minimize=small, maximize=large, where=where, also=also, **way)
+        assert len(result) == len(expected)
         places = np.unravel_index(expected, whole.shape) if whole.shape else ()
-        for dim, place in zip(whole.sizes, places, strict=True):
-            assert np.array_equal(found[dim].to_numpy(), whole.coordinate(dim)[place])
+        for dim, position in zip(whole.sizes, places, strict=True):
+            assert np.array_equal(result[dim].to_numpy(), whole.coordinate(dim)[position])
         for name in [*names, *also]:
-            column = found[name].cat.codes if isinstance(found[name].dtype, pd.CategoricalDtype) else found[name]
+            column = result[name].cat.codes if isinstance(result[name].dtype, pd.CategoricalDtype) else result[name]
             same(column, whole.values[name].reshape(-1)[expected], bits)
 
 
 def test_pareto_of_one_point_and_of_none(decode):
-    found = rs.pareto(decode, minimize="pass_time", maximize="replica_throughput")
-    assert found.shape == (1, 2)
-    assert found.loc[0, "pass_time"] == rs.value("pass_time", decode)
+    result = rs.pareto(decode, minimize="pass_time", maximize="replica_throughput")
+    assert result.shape == (1, 2)
+    assert result.loc[0, "pass_time"] == rs.value("pass_time", decode)
     question = {**decode, "batch_size": [1, 2], "overlap": ["board", "none"]}
     none = rs.pareto(question, minimize="pass_time", where="pass_time <= 1 ns", also="bottleneck")
     assert list(none.columns) == ["batch_size", "overlap", "pass_time", "bottleneck"]
@@ -344,10 +344,10 @@ def test_pareto_of_one_point_and_of_none(decode):
 
 def test_pareto_units_and_order(decode):
     question = {**decode, "batch_size": rs.geomspace(1, 8192, 60), "chips": [8, 72]}
-    found = rs.pareto(question, minimize="cost_per_token", maximize="chips", units={"cost_per_token": "USD/Mtok"})
+    result = rs.pareto(question, minimize="cost_per_token", maximize="chips", units={"cost_per_token": "USD/Mtok"})
     plain = rs.pareto(question, minimize="cost_per_token", maximize="chips")
-    assert found["cost_per_token"].is_monotonic_increasing
-    assert np.allclose(found["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15)
+    assert result["cost_per_token"].is_monotonic_increasing
+    assert np.allclose(result["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15)
     largest = rs.pareto(question, maximize="replica_throughput")
     assert len(largest) == 1
     assert largest["replica_throughput"][0] == rs.evaluate("replica_throughput", question).max()

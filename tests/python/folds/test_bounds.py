@@ -1,4 +1,4 @@
-"""`bounds` hold for all values between the ends of the inputs, and are reached where each is taken once."""
+"""`bounds` enclose all values of the inputs' intervals, and are tight for single uses."""
 
 import numpy as np
 import roofslate as rs
@@ -81,7 +81,7 @@ def test_bounds_of_mean_contexts_are_numbers_and_hold(shortest, longest, exponen
 
 
 def test_bounds_see_which_side_of_a_condition_is_taken():
-    """A balance that is reached all over its range is bounded without the infinity that stands for never."""
+    """A balance reached on its whole range is bounded without infinity, which means never."""
     known = {"output_input_ratio": (3, 8), "context_length": (1e3, 1e5), "balance_batch": 2400}
     assert rs.bounds("batch_from_prices", balance_context=(1e5, 2e5), **known)[1] == 2400 / (3 - 1)
     assert rs.bounds("batch_from_prices", balance_context=(3e4, 2e5), **known)[1] == np.inf  # where it may not be

@@ -1,4 +1,4 @@
-"""`count` and `histogram` count the points that NumPy counts in the grid that evaluate keeps."""
+"""`count` and `histogram` equal NumPy's counts on the grid of evaluate."""
 
 import numpy as np
 import pytest
@@ -22,14 +22,14 @@ def test_count_is_that_of_the_whole_grid(instruction_sets, question):
     expected = whole.folded(met, over).sum(axis=-1)
     for way in ways(instruction_sets):
         assert rs.count(where, Settled(inputs), **way) == int(met.sum())
-        found = rs.count(where, Settled(inputs), over=over, **way)
+        result = rs.count(where, Settled(inputs), over=over, **way)
         if varies - set(over):
-            assert list(found.dims) == [dim for dim in whole.sizes if dim in varies and dim not in over]
-            assert np.array_equal(whole.full(found, over), expected)
-            assert found.dtype == np.int64
+            assert list(result.dims) == [dim for dim in whole.sizes if dim in varies and dim not in over]
+            assert np.array_equal(whole.full(result, over), expected)
+            assert result.dtype == np.int64
         else:
-            assert isinstance(found, int)
-            assert (expected == found).all()
+            assert isinstance(result, int)
+            assert (expected == result).all()
 
 
 def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
@@ -45,6 +45,7 @@ def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
 # ---------------------------------------------------------------------------------------------------------- histogram
 
 
+@pytest.mark.filterwarnings("ignore:.*make a grid:roofslate.errors.RoofslateWarning")  # as drawn
 @pytest.mark.heavy
 @settings(max_examples=60)
 @given(data=st.data(), inputs=questions(), bins=st.sampled_from([1, 2, 7, 50, 400]), log=st.booleans())
@@ -60,7 +61,10 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     if log:
         edges = np.geomspace(*((low, high) if low < high else (low / 2, high * 2)), bins + 1)
     else:
-        edges = np.histogram_bin_edges(finite, bins)
+        try:
+            edges = np.histogram_bin_edges(finite, bins)
+        except ValueError:  # all values equal up to rounding
+            return
     given_range = data.draw(st.booleans(), label="range")
     if given_range:
         ends = (float(np.quantile(finite, 0.2)), float(np.quantile(finite, 0.7, method="higher")))
@@ -78,17 +82,17 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     rows = whole.folded(values, over)
     expected = np.apply_along_axis(lambda row: np.histogram(row[np.isfinite(row)], edges)[0], -1, rows)
     for way in ways(instruction_sets):
-        found = rs.histogram(name, Settled(inputs), over=over, **asked_bins, **way)
-        same(found.lower, edges[:-1], bits)
-        same(found.upper, edges[1:], bits)
+        result = rs.histogram(name, Settled(inputs), over=over, **asked_bins, **way)
+        same(result.lower, edges[:-1], bits)
+        same(result.upper, edges[1:], bits)
         kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
-        assert found["count"].dims == (*kept, "bin")
-        count = found["count"].expand_dims({d: n for d, n in whole.sizes.items() if d not in (*kept, *over)})
+        assert result["count"].dims == (*kept, "bin")
+        count = result["count"].expand_dims({d: n for d, n in whole.sizes.items() if d not in (*kept, *over)})
         order = [dim for dim in whole.sizes if dim not in over]
         assert np.array_equal(count.transpose(*order, "bin"), expected)
-        assert np.array_equal(whole.full(found.below, over), (rows < edges[0]).sum(-1))
-        assert np.array_equal(whole.full(found.above, over), (rows > edges[-1]).sum(-1))
-        assert np.array_equal(whole.full(found.nan, over), np.isnan(rows).sum(-1))
+        assert np.array_equal(whole.full(result.below, over), (rows < edges[0]).sum(-1))
+        assert np.array_equal(whole.full(result.above, over), (rows > edges[-1]).sum(-1))
+        assert np.array_equal(whole.full(result.nan, over), np.isnan(rows).sum(-1))
 
 
 def test_histogram_of_even_bins_is_that_of_numpy(decode):
@@ -96,17 +100,17 @@ def test_histogram_of_even_bins_is_that_of_numpy(decode):
     values = rs.evaluate("pass_time", question).to_numpy()
     for bins in (1, 10, 333, 100_000):
         counts, edges = np.histogram(values, bins)
-        found = rs.histogram("pass_time", question, bins=bins)
-        assert np.array_equal(found["count"], counts)
-        assert np.array_equal([*found.lower.values, found.upper.values[-1]], edges)
+        result = rs.histogram("pass_time", question, bins=bins)
+        assert np.array_equal(result["count"], counts)
+        assert np.array_equal([*result.lower.values, result.upper.values[-1]], edges)
     counts, edges = np.histogram(values, 20, range=(0.002, 0.02))
-    found = rs.histogram("pass_time", question, bins=20, range=("2 ms", "20 ms"))
-    assert np.array_equal(found["count"], counts)
-    assert int(found["count"].sum() + found.below + found.above) == values.size
+    result = rs.histogram("pass_time", question, bins=20, range=("2 ms", "20 ms"))
+    assert np.array_equal(result["count"], counts)
+    assert int(result["count"].sum() + result.below + result.above) == values.size
     spaced = rs.histogram("pass_time", question, bins=rs.geomspace("2 ms", "20 ms", 21))
     assert np.array_equal(spaced["count"], np.histogram(values, np.geomspace(0.002, 0.02, 21))[0])
-    assert found["count"].attrs["units"] == found.below.attrs["units"] == found.nan.attrs["units"] == "1"
-    assert found.lower.attrs["units"] == "s"
+    assert result["count"].attrs["units"] == result.below.attrs["units"] == result.nan.attrs["units"] == "1"
+    assert result.lower.attrs["units"] == "s"
 
 
 def test_histogram_that_skips_boxes(decode):
@@ -125,19 +129,19 @@ def test_histogram_that_skips_boxes(decode):
         above += values.size - at[-1]
     assert below + above + expected.sum() > 3e7
     for way in ({"prune": True, "threads": 1}, {"prune": True, "threads": 3}, {"prune": False, "threads": 2}):
-        found = rs.histogram("pass_time", question, bins=edges, **way)
-        assert np.array_equal(found["count"], expected)
-        assert (int(found.below), int(found.above), int(found.nan)) == (below, above, 0)
+        result = rs.histogram("pass_time", question, bins=edges, **way)
+        assert np.array_equal(result["count"], expected)
+        assert (int(result.below), int(result.above), int(result.nan)) == (below, above, 0)
 
 
 def test_histogram_counts_what_is_no_number_apart(instruction_sets):
     links = {"scale_up_bandwidth": xr.DataArray([np.inf, 9e11, 4.5e11], dims="up")}
     links["scale_out_bandwidth"] = xr.DataArray([np.inf, 1e11, 2e11, 5e10], dims="out_of_rack")
     for way in ways(instruction_sets):
-        found = rs.histogram("link_bandwidth_ratio", bins=3, **way, **links)
-        assert (float(found.lower[0]), float(found.upper[-1])) == (0, 18)
-        assert (int(found.below), int(found.above), int(found.nan)) == (0, 3, 1)
-        assert found["count"].values.tolist() == [5, 2, 1]
+        result = rs.histogram("link_bandwidth_ratio", bins=3, **way, **links)
+        assert (float(result.lower[0]), float(result.upper[-1])) == (0, 18)
+        assert (int(result.below), int(result.above), int(result.nan)) == (0, 3, 1)
+        assert result["count"].values.tolist() == [5, 2, 1]
         kept = rs.histogram("link_bandwidth_ratio", bins=[-1, 0, 18], over="out_of_rack", **way, **links)
         assert kept["count"].values.tolist() == [[0, 0], [0, 4], [0, 4]]
         assert kept.above.values.tolist() == [3, 0, 0]
@@ -145,8 +149,8 @@ def test_histogram_counts_what_is_no_number_apart(instruction_sets):
 
 
 def test_histogram_repeats_along_axes_that_do_not_matter(decode):
-    found = rs.histogram("pass_tokens", Settled(batch_size=range(1, 9), chips=[8, 16, 32]), bins=[1, 3, 9])
-    assert found["count"].values.tolist() == [6, 18]
+    result = rs.histogram("pass_tokens", Settled(batch_size=range(1, 9), chips=[8, 16, 32]), bins=[1, 3, 9])
+    assert result["count"].values.tolist() == [6, 18]
     scalar = rs.histogram("pass_time", decode, bins=3)
     value = rs.value("pass_time", decode)
     assert scalar["count"].values.tolist() == np.histogram([value], 3)[0].tolist()

@@ -1,4 +1,4 @@
-"""Fronts of points that all stay: members and order, pruned or not, whole or in chunks, in no quadratic time."""
+"""Large fronts: members and order, pruned or not, chunked or not, in subquadratic time."""
 
 import time
 

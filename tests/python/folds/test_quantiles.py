@@ -13,7 +13,7 @@ QS = [0.0, 0.001, 0.1, 0.25, 1 / 3, 0.5, 0.5, 0.77, 0.999, 1.0]
 
 
 def quantiles(values, q):
-    """NumPy's, of what is a number; a value between two equal ones is that value, infinite or not."""
+    """Equal NumPy's for numbers. Between two equal values is the value, infinite or not."""
     numbers = np.sort(values[~np.isnan(values)])
     if not numbers.size:
         return np.full(len(q), np.nan)
@@ -23,6 +23,7 @@ def quantiles(values, q):
     return np.where(low == high, low, linear)
 
 
+@pytest.mark.filterwarnings("ignore:.*make a grid:roofslate.errors.RoofslateWarning")  # as drawn
 @pytest.mark.heavy
 @settings(max_examples=60)
 @given(data=st.data(), inputs=questions())
@@ -33,10 +34,10 @@ def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
     rows = whole.folded(whole.values[name], over)
     expected = np.moveaxis(np.apply_along_axis(quantiles, -1, rows, QS), -1, 0)
     for way in ways(instruction_sets, prune=(True,)):
-        found = rs.quantiles(name, QS, Settled(inputs), over=over, **way)
+        result = rs.quantiles(name, QS, Settled(inputs), over=over, **way)
         kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
-        assert found.dims == ("quantile", *kept)
-        full = np.stack([whole.full(found.isel(quantile=k, drop=True), over) for k in range(len(QS))])
+        assert result.dims == ("quantile", *kept)
+        full = np.stack([whole.full(result.isel(quantile=k, drop=True), over) for k in range(len(QS))])
         same(full, expected, bits)
         one = rs.quantiles(name, 0.77, Settled(inputs), over=over, **way)
         assert isinstance(one, float) or one.dims == tuple(kept)
@@ -56,8 +57,8 @@ def test_quantiles_of_many_points(name, instruction_sets, decode, bits):
         same(rs.quantiles(name, q, question, **way), quantiles(repeated, q), bits)
     kept = rs.quantiles(name, q, question, over=["context_length", "batch_size"])
     for k in range(kept.sizes.get("chips", 1)):
-        found, expected = (x.isel(chips=k) if "chips" in x.dims else x for x in (kept, values))
-        same(found, quantiles(np.repeat(expected.to_numpy(), 300_000 // expected.size), q), bits)
+        result, expected = (x.isel(chips=k) if "chips" in x.dims else x for x in (kept, values))
+        same(result, quantiles(np.repeat(expected.to_numpy(), 300_000 // expected.size), q), bits)
 
 
 def test_quantiles_of_constants_and_infinities(decode, bits):
@@ -79,7 +80,7 @@ def test_quantiles_of_constants_and_infinities(decode, bits):
 
 def test_quantiles_in_units(decode):
     question = {**decode, "batch_size": [1, 512, 4096]}
-    found = rs.quantiles("pass_time", [0.5], question, units="ms")
-    assert found.attrs["units"] == "ms"
-    assert float(found[0]) == float(rs.evaluate("pass_time", question, units={"pass_time": "ms"})[1])
-    assert found.coords["quantile"].values.tolist() == [0.5]
+    result = rs.quantiles("pass_time", [0.5], question, units="ms")
+    assert result.attrs["units"] == "ms"
+    assert float(result[0]) == float(rs.evaluate("pass_time", question, units={"pass_time": "ms"})[1])
+    assert result.coords["quantile"].values.tolist() == [0.5]

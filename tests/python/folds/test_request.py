@@ -1,4 +1,4 @@
-"""What folds have in common: mistakes are named, memory stays small, Ctrl-C stops them, threads may share them."""
+"""Common behavior of folds: errors, small memory, Ctrl-C, and threads."""
 
 import json
 import os
@@ -405,9 +405,9 @@ def test_folds_from_many_threads(decode, bits):
 
     def ask():
         for _ in range(5):
-            found = rs.best("cost_per_token", question, over="batch_size", threads=2)
+            result = rs.best("cost_per_token", question, over="batch_size", threads=2)
             if (
-                not np.array_equal(bits(found.batch_size), expected)
+                not np.array_equal(bits(result.batch_size), expected)
                 or rs.quantiles("pass_time", 0.5, question) != median
             ):
                 wrong.append(time.monotonic())

@@ -1,4 +1,4 @@
-"""Series and DataArrays labeled by names of presets are aligned with the axis that the presets make, or refused."""
+"""Series and DataArrays labeled by presets' names are aligned with the axis, or refused."""
 
 import pandas as pd
 import pytest

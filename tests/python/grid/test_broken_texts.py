@@ -26,6 +26,6 @@ def test_half_a_pair_is_no_text(given, call):
 
 def test_whole_pairs_are():
     sites = ["é", "\N{GRINNING FACE}"]
-    found = rs.evaluate("pass_tokens", batch_size=xr.DataArray([1.0, 2.0], dims="ü", coords={"ü": sites}))
-    assert found["ü"].to_numpy().tolist() == sites
-    assert sites[1] in found._repr_html_()
+    result = rs.evaluate("pass_tokens", batch_size=xr.DataArray([1.0, 2.0], dims="ü", coords={"ü": sites}))
+    assert result["ü"].to_numpy().tolist() == sites
+    assert sites[1] in result._repr_html_()

@@ -44,25 +44,25 @@ def test_an_input_beats_a_member_of_a_calibration() -> None:
 
 @pytest.mark.parametrize("given", [["floor", "serving"], np.array(["floor", "serving"]), ["floor", rs.calibration()]])
 def test_a_list_makes_an_axis(given) -> None:
-    found = rs.evaluate(LATENCY, SERVER, calibration=given)
-    assert found.calibration.values.tolist() == ["floor", "serving"]
+    result = rs.evaluate(LATENCY, SERVER, calibration=given)
+    assert result.calibration.values.tolist() == ["floor", "serving"]
     for name in ("floor", "serving"):
         for output in LATENCY:
             expected = rs.value(output, SERVER, calibration=name)
-            assert found[output].sel(calibration=name) == pytest.approx(expected, rel=1e-14)
+            assert result[output].sel(calibration=name) == pytest.approx(expected, rel=1e-14)
 
 
 def test_a_fold_compares_calibrations() -> None:
-    found = rs.best("time_per_output_token", SERVER, over="calibration", calibration=["serving", "floor"])
-    assert found.calibration.item() == "floor"
+    result = rs.best("time_per_output_token", SERVER, over="calibration", calibration=["serving", "floor"])
+    assert result.calibration.item() == "floor"
 
 
 def test_a_column_names_calibrations() -> None:
     table = pd.DataFrame({"calibration": ["serving", "floor", "serving"], "concurrency": [64, 64, 8]})
     same = {name: x for name, x in SERVER.items() if name != "concurrency"}
-    found = rs.frame(table, "time_per_output_token", same)["time_per_output_token"]
+    result = rs.frame(table, "time_per_output_token", same)["time_per_output_token"]
     rows = zip(table["calibration"], table["concurrency"], strict=True)
-    assert found.tolist() == [
+    assert result.tolist() == [
         rs.value("time_per_output_token", {**SERVER, "concurrency": int(n)}, calibration=name) for name, n in rows
     ]
 
@@ -93,8 +93,8 @@ def test_a_calibration_of_the_other_chain_is_refused() -> None:
 
 def test_a_preset_of_a_calibration_travels() -> None:
     given = rs.calibration("serving")
-    found = rs.evaluate(LATENCY, SERVER, calibration=pickle.loads(pickle.dumps(given)))
-    assert found.attrs["calibration"] == f"serving ({given.date})"
+    result = rs.evaluate(LATENCY, SERVER, calibration=pickle.loads(pickle.dumps(given)))
+    assert result.attrs["calibration"] == f"serving ({given.date})"
 
 
 # ------------------------------------------------------------------------------------------------------------ basis
@@ -121,17 +121,17 @@ def test_the_basis_of_an_output() -> None:
 
 
 def test_the_calibration_of_an_output_is_named() -> None:
-    found = rs.evaluate([*LATENCY, "model_bytes"], SERVER, calibration="serving")
+    result = rs.evaluate([*LATENCY, "model_bytes"], SERVER, calibration="serving")
     date = rs.calibration().date
-    assert found.time_per_output_token.attrs["calibration"] == f"serving ({date})"
-    assert found.model_bytes.attrs["basis"] == "floor"
-    assert "calibration" not in found.model_bytes.attrs
+    assert result.time_per_output_token.attrs["calibration"] == f"serving ({date})"
+    assert result.model_bytes.attrs["basis"] == "floor"
+    assert "calibration" not in result.model_bytes.attrs
 
 
 def test_the_basis_of_rows() -> None:
     table = pd.DataFrame({"calibration": ["serving", "floor"]})
-    found = rs.frame(table, LATENCY, SERVER)
-    assert found.attrs["basis"] == dict.fromkeys(LATENCY, "estimate | floor")
+    result = rs.frame(table, LATENCY, SERVER)
+    assert result.attrs["basis"] == dict.fromkeys(LATENCY, "estimate | floor")
     assert rs.frame(table[["calibration"]][:1], LATENCY, SERVER).attrs["calibration"].keys() == set(LATENCY)
     constants = pd.DataFrame({"bandwidth_efficiency": [0.5, 1.0]})
     assert rs.frame(constants, LATENCY[0], SERVER).attrs["basis"] == {LATENCY[0]: "mixed: bandwidth_efficiency"}
@@ -140,7 +140,7 @@ def test_the_basis_of_rows() -> None:
 
 def test_the_basis_of_a_fold_and_of_a_solution() -> None:
     server = {name: x for name, x in SERVER.items() if name != "concurrency"}
-    found = rs.best(
+    result = rs.best(
         "time_per_output_token",
         server,
         over="concurrency",
@@ -148,7 +148,7 @@ def test_the_basis_of_a_fold_and_of_a_solution() -> None:
         calibration="serving",
         concurrency=[8, 64],
     )
-    assert found.time_per_output_token.attrs["basis"] == found.request_latency.attrs["basis"] == "estimate"
+    assert result.time_per_output_token.attrs["basis"] == result.request_latency.attrs["basis"] == "estimate"
     solved = rs.solve("concurrency", "time_per_output_token <= 50 ms", server, calibration="serving")
     assert solved.attrs["basis"] == "estimate"
     slope = rs.gradient("time_per_output_token", SERVER, to=["concurrency"])
@@ -160,23 +160,23 @@ def test_the_basis_of_a_fold_and_of_a_solution() -> None:
 
 def test_each_calibration_has_its_own_plan() -> None:
     scenario = {**SERVER, "concurrency": [1, 8, 64], "calibration": ["floor", "serving"]}
-    found = rs.evaluate([*LATENCY, "model_bytes"], scenario)
-    assert found.model_bytes.dims == ()
-    assert found.time_per_output_token.dims == ("concurrency", "calibration")
+    result = rs.evaluate([*LATENCY, "model_bytes"], scenario)
+    assert result.model_bytes.dims == ()
+    assert result.time_per_output_token.dims == ("concurrency", "calibration")
     for k, name in enumerate(scenario["calibration"]):
         single = rs.evaluate(LATENCY, {**scenario, "calibration": name})
         for output in LATENCY:
-            assert found[output].values[:, k].tobytes() == single[output].values.tobytes()
-    assert found.time_per_output_token.attrs["basis"] == "floor | estimate"
-    assert found.attrs["calibration"] == f"floor, serving ({rs.calibration().date})"
+            assert result[output].values[:, k].tobytes() == single[output].values.tobytes()
+    assert result.time_per_output_token.attrs["basis"] == "floor | estimate"
+    assert result.attrs["calibration"] == f"floor, serving ({rs.calibration().date})"
     turned = rs.evaluate(LATENCY[0], {"calibration": ["serving", "floor"], **SERVER, "concurrency": [1, 8, 64]})
     assert turned.dims == ("calibration", "concurrency")
 
 
 def test_memory_of_the_caller_takes_both() -> None:
     out = np.empty(2)
-    found = rs.evaluate("time_per_output_token", SERVER, out=out, calibration=["floor", "serving"])
-    assert found.values.tolist() == out.tolist()
+    result = rs.evaluate("time_per_output_token", SERVER, out=out, calibration=["floor", "serving"])
+    assert result.values.tolist() == out.tolist()
     expected = [rs.value("time_per_output_token", SERVER, calibration=name) for name in ("floor", "serving")]
     assert out == pytest.approx(expected, rel=1e-14)
 
@@ -273,8 +273,8 @@ def _llama_without_tokens() -> dict[str, Any]:
 
 
 def test_rows_of_models_that_are_trained_end_their_circles() -> None:
-    """Clients and batches follow from each other: a table of pretraining costs recursed without end."""
+    """Concurrency and batch follow from each other, without unlimited recursion in tables."""
     rest = {name: x for name, x in RUN.items() if name != "model"}
     table = pd.DataFrame({"model": ["Llama-3.1-70B", "Llama-3.1-8B"]})
-    found = rs.frame(table, "pretraining_cost", rest)["pretraining_cost"]
-    assert found.tolist() == [rs.value("pretraining_cost", {**rest, "model": name}) for name in table["model"]]
+    result = rs.frame(table, "pretraining_cost", rest)["pretraining_cost"]
+    assert result.tolist() == [rs.value("pretraining_cost", {**rest, "model": name}) for name in table["model"]]

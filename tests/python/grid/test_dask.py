@@ -1,4 +1,4 @@
-"""Grids in chunks: the same bits as without them, one machine or many, and nothing that holds the whole grid."""
+"""Chunked grids: equal bits, on one machine or many, without the grid in memory."""
 
 import pickle
 
@@ -32,7 +32,7 @@ OVERS = [
 
 
 def grid(cut=None):
-    """A question over batches, contexts (which have coordinates) and stages; in chunks, if cut."""
+    """A grid of batches, contexts with coordinates, and stages, in chunks if cut."""
     batches = xr.DataArray(BATCHES, dims="batch_size")
     contexts = xr.DataArray(CONTEXTS, dims="context_length", coords={"context_length": CONTEXTS})
     if cut:
@@ -62,7 +62,7 @@ def cluster():
 
 @pytest.fixture
 def in_cluster(cluster):
-    """What dask computes in this test is computed by processes."""
+    """Tasks of dask are run by processes in this test."""
     with cluster.as_current():
         assert dask.base.get_scheduler() == cluster.get
         yield
@@ -100,25 +100,25 @@ OUTPUTS = ["pass_time", "cost_per_token", "bottleneck", "kv_bytes", "hbm_drain_t
     "options", [{}, {"dtype": "float32"}, {"units": {"pass_time": "ms", "cost_per_token": "USD/Mtoken"}}]
 )
 def test_results_in_chunks_have_the_same_bits(cut, options, identical):
-    found = rs.evaluate(OUTPUTS, grid(cut), **options)
-    identical(found, rs.evaluate(OUTPUTS, grid(), **options))
+    result = rs.evaluate(OUTPUTS, grid(cut), **options)
+    identical(result, rs.evaluate(OUTPUTS, grid(), **options))
     sizes = {"batch_size": grid(cut)["batch_size"].chunks[0], "context_length": grid(cut)["context_length"].chunks}
-    assert found.pass_time.chunks == (sizes["batch_size"], (sizes["context_length"] or ((23,),))[0], (3,))
-    assert found.kv_bytes.chunks == found.pass_time.chunks[:2]
-    assert found.hbm_drain_time.chunks is None
+    assert result.pass_time.chunks == (sizes["batch_size"], (sizes["context_length"] or ((23,),))[0], (3,))
+    assert result.kv_bytes.chunks == result.pass_time.chunks[:2]
+    assert result.hbm_drain_time.chunks is None
     stored = np.dtype(options.get("dtype", "float64"))
-    assert {name: a.dtype for name, a in found.items() if name != "bottleneck"} == dict.fromkeys(
+    assert {name: a.dtype for name, a in result.items() if name != "bottleneck"} == dict.fromkeys(
         [n for n in OUTPUTS if n not in ("bottleneck", "batch_size")], stored
     )
-    assert found.pass_time.data._meta.dtype == stored
-    assert found.bottleneck.data._meta.dtype == np.int8
+    assert result.pass_time.data._meta.dtype == stored
+    assert result.bottleneck.data._meta.dtype == np.int8
     identical(rs.evaluate("pass_time", grid(cut)), rs.evaluate("pass_time", grid()))
 
 
 @pytest.mark.parametrize("words", ["texts", "flags"])
 @pytest.mark.parametrize("loaded", [False, True], ids=["in chunks", "in part"])
 def test_chunks_of_many_axes(words, loaded, identical):
-    """Arrays that share axes and are cut unlike each other, or not cut; with a unit of their own, and words."""
+    """Arrays with shared axes and unequal chunks, with units and words."""
     rng = np.random.default_rng(5)
     batches = xr.DataArray(rng.uniform(1, 600, (12, 9)), dims=["day", "site"], coords={"day": np.arange(12.0) * 2})
     contexts = xr.DataArray(rng.uniform(1, 200, 12), dims=["day"], attrs={"units": "ktoken"})
@@ -134,9 +134,9 @@ def test_chunks_of_many_axes(words, loaded, identical):
         "overlap": overlap if loaded else overlap.chunk({"site": 3}),
     }
     rest = {"model": "DeepSeek-V3", "hardware": systems, "chips": 72, "kv_bits": [8, 16]}
-    found = rs.evaluate(["pass_time", "kv_bytes"], {**lazy, **rest})
-    identical(found, rs.evaluate(["pass_time", "kv_bytes"], {**whole, **rest}))
-    assert found.pass_time.chunksizes["day"] == ((5, 5, 2) if loaded else (4, 1, 3, 2, 2))
+    result = rs.evaluate(["pass_time", "kv_bytes"], {**lazy, **rest})
+    identical(result, rs.evaluate(["pass_time", "kv_bytes"], {**whole, **rest}))
+    assert result.pass_time.chunksizes["day"] == ((5, 5, 2) if loaded else (4, 1, 3, 2, 2))
     question = {"over": ["site", "day"], "also": "kv_bytes"}
     identical(rs.best("pass_time", {**lazy, **rest}, **question), rs.best("pass_time", {**whole, **rest}, **question))
 
@@ -184,10 +184,10 @@ def test_numbers_out_of_range_are_refused_when_they_are_computed(wrong):
     values = BATCHES.copy()
     values[45] = wrong
     inputs = {**grid(CUTS["one axis"]), "batch_size": xr.DataArray(values, dims="batch_size").chunk(20)}
-    found = rs.evaluate("pass_time", inputs)
-    assert np.isfinite(found[:40].compute()).all()
+    result = rs.evaluate("pass_time", inputs)
+    assert np.isfinite(result[:40].compute()).all()
     with pytest.raises(errors.ValueRangeError, match="batch_size must be"):
-        found.compute()
+        result.compute()
     with pytest.raises(errors.ValueRangeError, match="batch_size must be"):
         rs.quantiles("pass_time", 0.5, inputs)
 
@@ -195,10 +195,10 @@ def test_numbers_out_of_range_are_refused_when_they_are_computed(wrong):
 def test_an_input_above_its_bound_is_refused_when_it_is_computed():
     name, bound = next((q.name, q.bound) for q in entries().values() if q.name == "active_parameters")
     inputs = {name: xr.DataArray(np.array([1e9, 2e9, 5e9]), dims="size").chunk(1), bound: 3e9}
-    found = rs.evaluate("sparsity", inputs)
-    assert found[:2].compute().shape == (2,)
+    result = rs.evaluate("sparsity", inputs)
+    assert result[:2].compute().shape == (2,)
     with pytest.raises(errors.ValueRangeError, match=f"{name} must not exceed {bound}"):
-        found.compute()
+        result.compute()
 
 
 # --------------------------------------------------------------------------------------------------------------- folds
@@ -215,8 +215,8 @@ def test_folds_give_the_same_bits(cut, over, identical):
         {"where": LIMITS, "maximize": True, "also": also},
         {"where": "pass_time <= 1 us"},
     ):
-        found = rs.best("cost_per_token", lazy, **options, over=over)
-        identical(found, rs.best("cost_per_token", whole, **options, over=over))
+        result = rs.best("cost_per_token", lazy, **options, over=over)
+        identical(result, rs.best("cost_per_token", whole, **options, over=over))
     identical(rs.count(LIMITS, lazy, over=over), rs.count(LIMITS, whole, over=over))
     for options in ({}, {"bins": 7, "log": True}, {"bins": ["1 ms", "5 ms", "8 ms"]}, {"range": ("1 ms", "9 ms")}):
         identical(
@@ -231,9 +231,9 @@ def test_folds_of_everything_give_numbers(cut):
     lazy, whole = grid(cut), grid()
     assert rs.count(LIMITS, lazy) == rs.count(LIMITS, whole)
     assert isinstance(rs.count(LIMITS, lazy), int)
-    found = rs.quantiles("pass_time", 0.9, lazy, units="ms")
-    assert isinstance(found, float)
-    assert found == rs.quantiles("pass_time", 0.9, whole, units="ms")
+    result = rs.quantiles("pass_time", 0.9, lazy, units="ms")
+    assert isinstance(result, float)
+    assert result == rs.quantiles("pass_time", 0.9, whole, units="ms")
 
 
 @pytest.mark.parametrize(
@@ -248,14 +248,14 @@ def test_folds_of_everything_give_numbers(cut):
     ids=str,
 )
 def test_fronts_are_the_same(cut, objectives):
-    found, expected = rs.pareto(Settled(grid(cut)), **objectives), rs.pareto(Settled(grid()), **objectives)
-    assert found.equals(expected)
-    assert list(found.dtypes) == list(expected.dtypes)
+    result, expected = rs.pareto(Settled(grid(cut)), **objectives), rs.pareto(Settled(grid()), **objectives)
+    assert result.equals(expected)
+    assert list(result.dtypes) == list(expected.dtypes)
 
 
 @pytest.mark.heavy
 def test_of_equal_points_the_first_of_the_grid_is_taken():
-    """Ties across chunks, in the order of the axes as given, with folded axes that change nothing among them."""
+    """Ties across chunks, in the order of the given axes, with irrelevant folded axes."""
     rng = np.random.default_rng(3)
     batches = xr.DataArray(rng.integers(1, 4, (7, 11)).astype(float), dims=["a", "b"])
     lengths = xr.DataArray(rng.integers(1, 3, 11).astype(float), dims=["b"])
@@ -264,12 +264,12 @@ def test_of_equal_points_the_first_of_the_grid_is_taken():
     for over in (["a"], ["b"], ["b", "a"], ["chips", "a", "b"]):
         for maximize in (False, True):
             question = {"over": over, "maximize": maximize}
-            found = rs.best("pass_tokens", lazy, **question)
-            assert found.identical(rs.best("pass_tokens", whole, **question))
+            result = rs.best("pass_tokens", lazy, **question)
+            assert result.identical(rs.best("pass_tokens", whole, **question))
     for q in (0.5, [0.1, 0.77]):
         for over in (["a"], ["b"], ["chips", "a", "b"]):
-            found, expected = (rs.quantiles("pass_tokens", q, inputs, over=over) for inputs in (lazy, whole))
-            assert found == expected if isinstance(expected, float) else found.identical(expected)
+            result, expected = (rs.quantiles("pass_tokens", q, inputs, over=over) for inputs in (lazy, whole))
+            assert result == expected if isinstance(expected, float) else result.identical(expected)
     assert rs.count("pass_tokens >= 4 tok", lazy) == rs.count("pass_tokens >= 4 tok", whole)
     front = {"minimize": ["pass_tokens"], "maximize": ["pass_length"]}
     assert rs.pareto(lazy, **front).equals(rs.pareto(whole, **front))
@@ -295,12 +295,12 @@ def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
     speed = xr.DataArray([1.0, 1.0, 1.0], dims=["copy"])
     q = np.linspace(0, 1, 37).tolist()
     for cut in ({"a": 2, "b": 3}, {"a": 24, "b": 1}, {"a": 1, "b": 12}):
-        found, expected = (
+        result, expected = (
             rs.quantiles("shipment_change", q, Settled(shipment_change=x, chips=speed), over=over)
             for x in (array.chunk(cut), array)
         )
-        assert found.dims == expected.dims
-        np.testing.assert_array_equal(bits(found), bits(expected))
+        assert result.dims == expected.dims
+        np.testing.assert_array_equal(bits(result), bits(expected))
 
 
 @pytest.mark.heavy
@@ -314,16 +314,18 @@ def test_infinity_is_the_largest_value_and_nan_is_none(bits):
     assert np.isnan(values).any()
     assert np.isinf(values).any()
     for over in (None, "a", "b"):
-        found, expected = (rs.quantiles("link_bandwidth_ratio", [0, 0.4, 0.95, 1], x, over=over) for x in (lazy, whole))
-        np.testing.assert_array_equal(bits(found), bits(expected))
+        result, expected = (
+            rs.quantiles("link_bandwidth_ratio", [0, 0.4, 0.95, 1], x, over=over) for x in (lazy, whole)
+        )
+        np.testing.assert_array_equal(bits(result), bits(expected))
         for options in ({"bins": 5}, {"range": (0, 1), "bins": 2}):
-            found, expected = (rs.histogram("link_bandwidth_ratio", x, **options, over=over) for x in (lazy, whole))
-            assert found.identical(expected)
+            result, expected = (rs.histogram("link_bandwidth_ratio", x, **options, over=over) for x in (lazy, whole))
+            assert result.identical(expected)
         for maximize in (False, True):
-            found, expected = (
+            result, expected = (
                 rs.best("link_bandwidth_ratio", x, over=over or ["a", "b"], maximize=maximize) for x in (lazy, whole)
             )
-            assert found.identical(expected)
+            assert result.identical(expected)
     nothing = {name: xr.full_like(x, np.inf) for name, x in whole.items()}
     lazy = {name: x.chunk(2) for name, x in nothing.items()}
     assert np.isnan(rs.quantiles("link_bandwidth_ratio", 0.5, lazy))
@@ -336,7 +338,7 @@ def test_infinity_is_the_largest_value_and_nan_is_none(bits):
 
 
 class Seen(dask.callbacks.Callback):  # type: ignore[name-defined]
-    """How much the largest result of a task holds, and how many tasks there were."""
+    """Return the size of a task's largest result, and the number of tasks."""
 
     def __init__(self):
         super().__init__()
@@ -377,7 +379,7 @@ def wide(n=400, cut=50):
     ids=["best", "best kept", "count", "count kept", "histogram", "quantiles kept", "quantiles", "pareto", "evaluate"],
 )
 def test_no_task_holds_the_grid(ask, most):
-    """Of 160,000 points in 64 chunks no result of a task holds more than a chunk, those of folds hold the answer."""
+    """Tasks of 160,000 points in 64 chunks return at most a chunk, and folds the result."""
     with Seen() as seen, dask.config.set(scheduler="threads"):
         ask(wide())
     assert seen.tasks >= 64
@@ -385,32 +387,32 @@ def test_no_task_holds_the_grid(ask, most):
 
 
 def test_the_graph_takes_each_chunk_where_it_lies():
-    found = rs.evaluate("pass_time", wide())
-    layers = found.data.__dask_graph__().layers
+    result = rs.evaluate("pass_time", wide())
+    layers = result.data.__dask_graph__().layers
     assert {name.partition("-")[0] for name in layers} <= {"roofslate", "xarray", "array"}
-    graph = dict(found.data.__dask_graph__())
+    graph = dict(result.data.__dask_graph__())
     tasks = [key for key in graph if key[0].startswith("roofslate-pass_time")]
     assert len(tasks) == 64
     assert len(graph) == 64 + 16
-    (array,) = dask.optimize(found.data)
+    (array,) = dask.optimize(result.data)
     assert not [key for key in array.__dask_graph__() if "concatenate" in str(key) or "finalize" in str(key)]
 
 
 def test_what_travels_with_a_task_is_small():
-    """Constants travel with a task; arrays don't, in chunks or not."""
+    """Constants travel with a task, arrays do not, in chunks or not."""
     table = xr.DataArray(np.linspace(1e-4, 2e-4, 100_000), dims="price")
     inputs = {**wide(), "chip_price": table}
-    found = rs.evaluate("cost_per_token", inputs)
-    graph = found.data.__dask_graph__()
+    result = rs.evaluate("cost_per_token", inputs)
+    graph = result.data.__dask_graph__()
     (layer,) = [layer for name, layer in graph.layers.items() if name.startswith("roofslate-")]
     assert len(pickle.dumps(layer)) < 20_000
     again = rs.evaluate("cost_per_token", inputs)
-    assert again.data.name == found.data.name
-    assert rs.evaluate("cost_per_token", {**inputs, "pipeline_stages": 2}).data.name != found.data.name
+    assert again.data.name == result.data.name
+    assert rs.evaluate("cost_per_token", {**inputs, "pipeline_stages": 2}).data.name != result.data.name
 
 
 def test_a_chunk_is_computed_by_one_thread(monkeypatch):
-    """dask runs many tasks at once; `threads` says otherwise."""
+    """dask runs many tasks at once, unless `threads` is given."""
     seen = []
 
     class Spy(_core.Grid):
@@ -418,11 +420,11 @@ def test_a_chunk_is_computed_by_one_thread(monkeypatch):
             seen.append(threads)
             return super().evaluate(quantities, out, threads, *rest)
 
-    found = {threads: rs.evaluate("pass_time", wide(100), threads=threads) for threads in (None, 3)}
+    result = {threads: rs.evaluate("pass_time", wide(100), threads=threads) for threads in (None, 3)}
     monkeypatch.setattr(_core, "Grid", Spy)
     for threads, expected in ((None, 1), (3, 3)):
         seen.clear()
-        found[threads].compute(scheduler="threads")  # not by a cluster of other tests
+        result[threads].compute(scheduler="threads")  # not by a cluster of other tests
         assert seen == [expected] * 4
 
 

@@ -1,4 +1,4 @@
-"""Arrays in chunks against the formulas by NumPy: what is computed in chunks, and folds over it."""
+"""Chunked arrays and folds of them against formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("dask.array", reason="dask is not installed: pip install 'ro
 
 
 def in_chunks(question: Question) -> dict[str, Any] | None:
-    """One or two inputs as arrays of dask over axes of their own; None where there are none to vary."""
+    """Return one or two inputs as dask arrays on separate axes, None if none can vary."""
     candidates = [key for key, x in question.numbers.items() if 0 < x < 1e300 and not entries()[key].bound]
     arrays = {}
     for key in question.chance.some(candidates, 1, 2):
@@ -38,12 +38,12 @@ def test_chunks(numbers: range) -> None:
         if inputs is None:
             continue
         try:
-            found = rs.evaluate(name, Settled(inputs)).compute()
+            result = rs.evaluate(name, Settled(inputs)).compute()
             expected = Evaluator(inputs, [name])
         except rs.RoofslateError:
             continue
-        missing = {dim: n for dim, n in expected.sizes.items() if dim not in found.dims}
-        values = found.expand_dims(missing).transpose(*expected.sizes).to_numpy()
+        missing = {dim: n for dim, n in expected.sizes.items() if dim not in result.dims}
+        values = result.expand_dims(missing).transpose(*expected.sizes).to_numpy()
         assert expected.agrees(name, values), (question.number, name)
         answered += 1
         if not np.isfinite(values).all() or values.min() == values.max():

@@ -1,4 +1,4 @@
-"""What does not fit into memory is warned of once, with the points counted, and left out of searches by an estimate."""
+"""Points that exceed memory: one warning with a count, and no such optimum by estimate."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ CELL: dict[str, Any] = {
 }  # fmt: skip
 NEVER = "1 of 1 points do not fit: weights and KV cache take 144 GB of 80 GB a chip (chips=1); their times are inf"
 ASKED = (
-    "weights and KV cache take 152 GB of 80 GB a chip (chips=1); computed as asked; where='memory_fits' leaves them out"
+    "weights and KV cache take 152 GB of 80 GB a chip (chips=1); computed as requested; "
+    "where='memory_fits' leaves them out"
 )
 
 
 def test_a_point_without_room_for_a_sequence_takes_forever() -> None:
     for call in (rs.value, rs.evaluate):
         with pytest.warns(DoesNotFit, match=f"^{re.escape(NEVER)}$") as caught:
-            found = call("time_per_output_token", CELL, chips=1, concurrency=4)
-        assert float(found) == math.inf
+            result = call("time_per_output_token", CELL, chips=1, concurrency=4)
+        assert float(result) == math.inf
         assert len(caught) == 1
         assert caught[0].filename == __file__
 
@@ -40,25 +41,25 @@ def test_a_batch_is_taken_at_its_word() -> None:
 
 def test_points_are_counted_and_the_largest_is_named() -> None:
     with pytest.warns(DoesNotFit, match=r"^4 of 12 points .* take up to 144 GB of 80 GB a chip \(chips=1\)") as caught:
-        found: Any = rs.evaluate("cost_per_output_token", CELL, chips=[1, 2, 4], concurrency=[1, 2, 3, 4])
+        result: Any = rs.evaluate("cost_per_output_token", CELL, chips=[1, 2, 4], concurrency=[1, 2, 3, 4])
     assert len(caught) == 1
-    assert np.isinf(found).sum() == 4
+    assert np.isinf(result).sum() == 4
     with pytest.warns(DoesNotFit, match=r"^8 of 24 points") as caught:
         rs.evaluate(["pass_time"], CELL, chips=[1, 2, 4], concurrency=[1, 2, 3, 4], calibration=["floor", "serving"])
     assert len(caught) == 1
 
 
 def test_points_of_a_grid_too_large_for_an_array_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {**CELL, "chips": [2, 4], "batch_size": np.arange(1.0, 301.0)}
-    fits = rs.count("memory_fits", asked)
+    requested: dict[str, Any] = {**CELL, "chips": [2, 4], "batch_size": np.arange(1.0, 301.0)}
+    fits = rs.count("memory_fits", requested)
     expected = rf"^{600 - fits} of 600 points .* up to 4\d\d GB of 80 GB a chip \(chips=2\)"
     for most in (1 << 16, 0):
         monkeypatch.setattr(fit, "_MOST", most)
         with pytest.warns(DoesNotFit, match=expected):
-            rs.evaluate("pass_time", asked)
+            rs.evaluate("pass_time", requested)
     room = np.empty((2, 300))
     with pytest.warns(DoesNotFit, match=expected):
-        rs.evaluate("pass_time", asked, out=room)
+        rs.evaluate("pass_time", requested, out=room)
 
 
 @pytest.mark.parametrize("in_columns", [[], ["model"], ["hardware"], ["model", "hardware"]])
@@ -69,10 +70,10 @@ def test_rows_are_counted(in_columns: list[str]) -> None:
     rest = {name: x for name, x in CELL.items() if name not in in_columns}
     rows = table[["concurrency", "chips", *in_columns]]
     with pytest.warns(rs.RoofslateWarning) as caught:
-        found = rs.frame(rows, ["time_per_output_token"], rest)
+        result = rs.frame(rows, ["time_per_output_token"], rest)
     (warning,) = [w for w in caught if w.category is DoesNotFit]
     assert str(warning.message) == NEVER.replace("1 of 1 points", "1 of 3 rows")
-    assert found["time_per_output_token"][0] == math.inf
+    assert result["time_per_output_token"][0] == math.inf
     with pytest.warns(
         DoesNotFit, match=r"^2 of 2 rows .* take 152 GB of 80 GB a chip \(chips=1\) in the first; computed"
     ):
@@ -101,11 +102,11 @@ def test_what_fits_or_is_given_is_not_warned_of(asked: dict[str, Any]) -> None:
 
 
 def test_who_asks_for_the_memory_is_answered_and_not_warned() -> None:
-    asked: dict[str, Any] = {**CELL, "chips": 1, "batch_size": 4}
-    assert rs.value("memory_fits", asked) == "no"
-    assert rs.value("hbm_used", asked) > rs.value("hbm_capacity", hardware="H100")  # type: ignore[operator]
-    found: Any = rs.evaluate(["pass_time", "memory_fits"], asked)
-    assert found["memory_fits"].item() == 0
+    requested: dict[str, Any] = {**CELL, "chips": 1, "batch_size": 4}
+    assert rs.value("memory_fits", requested) == "no"
+    assert rs.value("hbm_used", requested) > rs.value("hbm_capacity", hardware="H100")  # type: ignore[operator]
+    result: Any = rs.evaluate(["pass_time", "memory_fits"], requested)
+    assert result["memory_fits"].item() == 0
 
 
 def test_without_a_capacity_nothing_is_said() -> None:
@@ -114,27 +115,31 @@ def test_without_a_capacity_nothing_is_said() -> None:
 
 
 def test_searches_by_an_estimate_leave_out_what_cannot_run() -> None:
-    asked: dict[str, Any] = {**CELL, "batch_size": np.arange(1.0, 3001.0), "chips": [2, 4]}
-    found = rs.best("cost_per_token", asked, over=["batch_size", "chips"], calibration="serving")
-    assert found.attrs["where"] == "memory_fits"
-    by_hand = rs.best("cost_per_token", asked, over=["batch_size", "chips"], calibration="serving", where="memory_fits")
-    assert found.equals(by_hand)
-    assert rs.value("memory_fits", CELL, chips=4, batch_size=found["batch_size"].item()) == "yes"
-    front = rs.pareto(asked, minimize=["pass_time", "cost_per_token"], calibration="serving", where="pass_time < 1 s")
+    requested: dict[str, Any] = {**CELL, "batch_size": np.arange(1.0, 3001.0), "chips": [2, 4]}
+    result = rs.best("cost_per_token", requested, over=["batch_size", "chips"], calibration="serving")
+    assert result.attrs["where"] == "memory_fits"
+    by_hand = rs.best(
+        "cost_per_token", requested, over=["batch_size", "chips"], calibration="serving", where="memory_fits"
+    )
+    assert result.equals(by_hand)
+    assert rs.value("memory_fits", CELL, chips=4, batch_size=result["batch_size"].item()) == "yes"
+    front = rs.pareto(
+        requested, minimize=["pass_time", "cost_per_token"], calibration="serving", where="pass_time < 1 s"
+    )
     assert front.attrs["where"] == "pass_time < 1 s and memory_fits"
-    assert front["batch_size"].max() == found["batch_size"].item()
+    assert front["batch_size"].max() == result["batch_size"].item()
     with pytest.warns(DoesNotFit, match=r"^1 of 1 points"):
-        floor = rs.best("cost_per_token", asked, over=["batch_size", "chips"])
+        floor = rs.best("cost_per_token", requested, over=["batch_size", "chips"])
     assert floor["batch_size"].item() == 3000
     assert "where" not in floor.attrs
 
 
 def test_a_yes_is_a_condition() -> None:
-    asked: dict[str, Any] = {**CELL, "concurrency": 4, "chips": [1, 2, 4]}
-    assert rs.count("memory_fits", asked) == rs.count("memory_fits == 'yes'", asked) == 2
-    assert rs.count("time_per_output_token <= 20 ms and memory_fits", asked) == 1
+    requested: dict[str, Any] = {**CELL, "concurrency": 4, "chips": [1, 2, 4]}
+    assert rs.count("memory_fits", requested) == rs.count("memory_fits == 'yes'", requested) == 2
+    assert rs.count("time_per_output_token <= 20 ms and memory_fits", requested) == 1
     with pytest.raises(rs.errors.ConditionError, match="a comparison is missing"):
-        rs.count("overlap", asked)
+        rs.count("overlap", requested)
 
 
 def test_a_training_layout_beyond_the_memory_is_warned_of() -> None:

@@ -1,4 +1,4 @@
-"""Labelled results are put together the short way where xarray allows it, and the public way otherwise."""
+"""Labelled results are assembled directly if xarray allows it, otherwise publicly."""
 
 import numpy as np
 import pandas as pd

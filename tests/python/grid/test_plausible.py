@@ -1,4 +1,4 @@
-"""A price of a chip above $1,000 an hour is a warning with the unit that was probably meant."""
+"""A chip price above $1,000 an hour raises a warning with the probable unit."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Bad input, kind by kind: the message names the thing, what was given, what was expected, and the nearest name."""
+"""Bad input by kind: messages name thing, given and expected value, and nearest name."""
 
 import builtins
 import decimal
@@ -17,7 +17,7 @@ CALLS = [rs.evaluate, rs.value]
 
 
 def refused(kind, *parts, outputs="pass_tokens", calls=CALLS, **inputs):
-    """Every call refuses, with an error of this kind that holds all parts; returns the message of the last."""
+    """Check that every call raises this error with all parts, and return the last message."""
     message = ""
     for call in calls:
         with pytest.raises(kind) as caught:
@@ -143,9 +143,11 @@ def test_units_of_outputs():
         rs.evaluate("pass_tokens", batch_size=1, units={"pass_tokens": "s"})
     with pytest.raises(E.UnknownName, match="units names 'pass_time', which is not among the outputs pass_tokens"):
         rs.evaluate("pass_tokens", batch_size=1, units={"pass_time": "s"})
-    for wrong in (3, "ktok", ["ktok"]):
+    for wrong in (3, "ms", ["ktok"]):
         with pytest.raises(E.RoofslateError, match="units"):
             rs.evaluate("pass_tokens", batch_size=1, units=wrong)
+    with pytest.raises(E.UnitError, match=r"units='ktok' .* Give a dict, such as {'pass_tokens': 'token', 'overlap': "):
+        rs.evaluate(["pass_tokens", "overlap"], batch_size=1, units="ktok")
     for wrong in (3, None, ["ktok"]):
         with pytest.raises(E.RoofslateError, match="units"):
             rs.evaluate("pass_tokens", batch_size=1, units={"pass_tokens": wrong})

@@ -194,9 +194,9 @@ def test_the_command_line_writes_what_is_unused(tmp_path):
     scenario = tmp_path / "cell.toml"
     scenario.write_text('model = "lecture"\nhardware = "H200"\nkv_heads = 4\nchip_price = "2 USD/h"\n')
     for command in ("evaluate", "explain"):
-        found = CliRunner().invoke(main, [command, "kv_bytes_per_token", "--scenario", str(scenario), "chips=8"])
-        assert found.exit_code == 0
-        lines = found.stderr.splitlines()
+        result = CliRunner().invoke(main, [command, "kv_bytes_per_token", "--scenario", str(scenario), "chips=8"])
+        assert result.exit_code == 0
+        lines = result.stderr.splitlines()
         assert len(lines) == 1
         assert lines[0].startswith("roofslate: 'kv_heads' has no effect: model='lecture' supplies")
         assert "'chips' does not enter kv_bytes_per_token" in lines[0]

@@ -18,6 +18,7 @@ from roofslate import units
 from roofslate.display import html as typesetting
 from roofslate.lecture_report import chapters, report
 from roofslate.lecture_report.entries import chapter_files
+from roofslate.lecture_report.identities import repeats_symbol
 from support.slices import every_third
 
 CHAPTERS = chapter_files("report")
@@ -153,9 +154,9 @@ def test_stands_alone(written, page):
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(set(ids)) == len(ids)
     for link in page.all("a"):
-        place, _, anchor = link["href"].partition("#")
-        assert not re.match(r"\w+:", place)
-        assert not place or (written[0].parent / place).is_file(), link
+        path, _, anchor = link["href"].partition("#")
+        assert not re.match(r"\w+:", path)
+        assert not path or (written[0].parent / path).is_file(), link
         assert not anchor or anchor in ids, link
     for _, attrs in page.tags:
         for name in attrs.get("aria-labelledby", "").split():
@@ -235,7 +236,7 @@ def test_every_claim_has_its_date_and_standing(page):
     assert report._day("2026-04-09") == "9 April 2026"
 
 
-BOARD = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)"}
+BOARD = CHAPTERS[1]["case"]["board"]["inputs"]
 ALL = {"expert_reads": "all"}
 DEEPSEEK = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 KIMI = {"model": "Kimi-K2", "hardware": "GB200 NVL72", "prices": "GB200 NVL72 InferenceX TCO", **ALL}
@@ -243,10 +244,44 @@ LLAMA = {"model": "Llama-3.1-405B", "hardware": "HGX H200", **ALL}
 SMALL = {"batch_size": 64, "context_length": "8k"}
 
 
+def test_pictures_and_formulas_show_one_board(page):
+    """The board of the first chapter's formulas is the one of the charts without inputs."""
+    floor = rs.value("latency_floor", BOARD)
+    cost = rs.value("cost_per_token", BOARD, batch_size=1, context_length="87.4k")
+    latency = rs.charts.latency_vs_batch.data().attrs["marks"]
+    assert floor == latency["latency_lower_bound"]
+    assert rs.value("balance_batch", BOARD) == latency["balance_batch"]
+    assert latency["context_length"] == 87_400
+    assert rs.value("balance_batch_at_context", BOARD, context_length="87.4k") == pytest.approx(
+        latency["crossing_batch"]
+    )
+    for value, unit in ((floor, "s"), (cost, "USD/token")):
+        text = units.format(value, unit, 3).replace(" / ", "/")
+        assert page.text.replace("\N{NO-BREAK SPACE}", " ").count(text) >= 2  # in the words, and in the tables
+
+
+def test_formulas_say_more_than_their_symbol():
+    """No side of an equation is repeated, and no number is its own result."""
+    for content in CHAPTERS.values():
+        writer = chapters.Writer(content, None, lambda: None)
+        for section in [*content["section"], *content["left_out"]]:
+            for block in section["block"]:
+                for step in writer.make_formulas(block, {}).formulas if "formulas" in block else ():
+                    assert step.numbers != step.result, step.name
+                    symbol, _, expression = step.sides.partition(" = ")
+                    assert not expression or not repeats_symbol(symbol, expression), step.name
+
+
+def test_the_contents_explain_the_missing_chapter(written):
+    contents = re.search(r"<nav.*?</nav>", written[0].read_text(encoding="utf-8"), re.DOTALL)[0]
+    assert re.findall(r'href="#chapter-(\d+)">', contents) == ["1", "2", "3", "5", "6", "7"]
+    assert "Chapter 3 contains the lecture’s chapters 3 and 4." in contents
+
+
 @pytest.mark.parametrize(
     ("quantity", "inputs", "digits"),
     [
-        ("pass_time", {**BOARD, "batch_size": 2400, "context_length": "10k"}, 4),
+        ("pass_time", {**BOARD, "batch_size": 2400, "context_length": "87.4k"}, 4),
         ("pass_time", {**LLAMA, **SMALL}, 3),
         ("cost_per_token", {**KIMI, **SMALL}, 3),
         ("balance_batch", DEEPSEEK, 4),
@@ -386,8 +421,8 @@ def test_numbers_as_people_read_them():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "height"),
-    [(1366, 900), (820, 1180), (390, 844), (320, 640)],
-    ids=["desktop", "tablet", "phone", "small phone"],
+    [(1366, 900), (820, 1180), (390, 844), (360, 740), (320, 640)],
+    ids=["desktop", "tablet", "phone", "narrow phone", "small phone"],
 )
 def test_in_a_browser(written, browser, audit, width, height):
     """No error, nothing asked of the network, no part wider than the screen, and nothing that cannot be read."""

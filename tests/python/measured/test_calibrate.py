@@ -56,12 +56,12 @@ def fit_with_noise(noisy):
 @settings(max_examples=8)
 @given(st.floats(0.2, 0.95), st.floats(0.2, 0.95))
 def test_constants_are_found_again(bandwidth, compute):
-    """Without noise to the digits that are kept; without overlap every row tells of both."""
+    """Without noise exact to the stored digits. Without overlap every row informs both."""
     true = {"bandwidth_efficiency": bandwidth, "compute_efficiency": compute}
-    found = rs.calibrate(runs(**true, overlap="none"), TERMS, ignore="framework", overlap="none", **WHAT)
+    result = rs.calibrate(runs(**true, overlap="none"), TERMS, ignore="framework", overlap="none", **WHAT)
     for name, x in true.items():
-        assert found[name] == pytest.approx(x, rel=1e-5)  # six digits are kept
-    assert found.errors["rms_log"].iloc[0] < 1e-5
+        assert result[name] == pytest.approx(x, rel=1e-5)  # six digits are kept
+    assert result.errors["rms_log"].iloc[0] < 1e-5
 
 
 def test_noise_is_within_the_standard_errors(fitted):
@@ -78,8 +78,8 @@ def test_noise_is_within_the_standard_errors(fitted):
 def test_outliers_move_little(noisy, fitted):
     spoiled = noisy.copy()
     spoiled.loc[spoiled.index % 20 == 0, "seconds"] *= 30
-    found = rs.calibrate(spoiled, TERMS, hold_out=["model", "hardware", "framework"], **WHAT)
-    assert found["bandwidth_efficiency"] == pytest.approx(fitted["bandwidth_efficiency"], rel=0.08)
+    result = rs.calibrate(spoiled, TERMS, hold_out=["model", "hardware", "framework"], **WHAT)
+    assert result["bandwidth_efficiency"] == pytest.approx(fitted["bandwidth_efficiency"], rel=0.08)
 
 
 def test_the_same_bits_whatever_the_threads(noisy, fitted, monkeypatch):
@@ -96,9 +96,9 @@ def test_order_of_rows_does_not_matter(noisy, fitted):
 
 
 def test_ends_of_a_range_hold_and_are_told():
-    found = rs.calibrate(runs(), {**TERMS, "bandwidth_efficiency": (0.7, 1)}, ignore="framework", **WHAT)
-    assert found["bandwidth_efficiency"] == 0.7
-    assert "at the low end" in str(found)
+    result = rs.calibrate(runs(), {**TERMS, "bandwidth_efficiency": (0.7, 1)}, ignore="framework", **WHAT)
+    assert result["bandwidth_efficiency"] == 0.7
+    assert "at the low end" in str(result)
 
 
 def test_groups_count_by_the_root_of_their_rows():
@@ -108,9 +108,9 @@ def test_groups_count_by_the_root_of_their_rows():
     few, many = few.assign(framework="few"), many.assign(framework="many")
     terms = {"bandwidth_efficiency": (0.1, 1)}
     both = pd.concat([few, many])
-    found = rs.calibrate(both, terms, hold_out="framework", soft=100, **WHAT)  # so that the loss is the square
+    result = rs.calibrate(both, terms, hold_out="framework", soft=100, **WHAT)  # so that the loss is the square
     flat = rs.calibrate(both, terms, ignore="framework", soft=100, **WHAT)
-    share = [math.log(x["bandwidth_efficiency"] / 0.4) / math.log(2) for x in (found, flat)]
+    share = [math.log(x["bandwidth_efficiency"] / 0.4) / math.log(2) for x in (result, flat)]
     root = math.sqrt(40) / (math.sqrt(40) + math.sqrt(1000))
     assert share[0] == pytest.approx(root, rel=0.35)  # rows that compute bounds tell nothing of bandwidth
     assert share[1] < 0.5 * share[0]
@@ -137,24 +137,24 @@ def by_framework():
 
 def test_a_constant_for_each_value_of_a_column():
     terms = {"bandwidth_efficiency": (0.1, 1)}
-    found = rs.calibrate(by_framework(), terms, by={"bandwidth_efficiency": "framework"}, hold_out="model", **WHAT)
-    (constant,) = found.constants
+    result = rs.calibrate(by_framework(), terms, by={"bandwidth_efficiency": "framework"}, hold_out="model", **WHAT)
+    (constant,) = result.constants
     assert constant.values == pytest.approx({"fast": 0.8, "slow": 0.5}, rel=1e-5)
-    assert found["bandwidth_efficiency"] == pytest.approx(math.sqrt(0.8 * 0.5), rel=1e-5)
-    assert found.at(framework="slow")["bandwidth_efficiency"] == constant.values["slow"]
-    rows = found.of_rows({"framework": ["slow", "fast", "unheard of"]})
+    assert result["bandwidth_efficiency"] == pytest.approx(math.sqrt(0.8 * 0.5), rel=1e-5)
+    assert result.at(framework="slow")["bandwidth_efficiency"] == constant.values["slow"]
+    rows = result.of_rows({"framework": ["slow", "fast", "unheard of"]})
     assert rows["bandwidth_efficiency"].tolist() == [constant.values["slow"], constant.values["fast"], constant.value]
     with pytest.raises(errors.UnknownName, match="'slow'"):
-        found.at(framework="slo")
+        result.at(framework="slo")
 
 
 def test_a_value_left_out_takes_the_mean_of_the_others():
     terms = {"bandwidth_efficiency": (0.1, 1)}
-    found = rs.calibrate(by_framework(), terms, by={"bandwidth_efficiency": "framework"}, hold_out="framework", **WHAT)
+    result = rs.calibrate(by_framework(), terms, by={"bandwidth_efficiency": "framework"}, hold_out="framework", **WHAT)
     # what is left of the other framework predicts, 0.5 for 0.8 and 0.8 for 0.5: as far off on either side
-    assert found.errors.loc[("pass_time", "nothing"), "rms_log"] < 1e-5
+    assert result.errors.loc[("pass_time", "nothing"), "rms_log"] < 1e-5
     # where memory binds; where arithmetic does, both are met
-    assert 0.3 < found.errors.loc[("pass_time", "framework"), "rms_log"] < math.log(0.8 / 0.5)
+    assert 0.3 < result.errors.loc[("pass_time", "framework"), "rms_log"] < math.log(0.8 / 0.5)
 
 
 # ----------------------------------------------------------------------------------------------------- what is left out
@@ -162,10 +162,10 @@ def test_a_value_left_out_takes_the_mean_of_the_others():
 
 @pytest.mark.parametrize("spoiled", [False, True])
 def test_errors_left_out_are_those_of_separate_fits(noisy, spoiled):
-    """The cross-validation by hand: a row's own kind is never in its fit, though it were nonsense."""
+    """Cross-validation by hand: a kind is never in its fit, even with absurd values."""
     if spoiled:
         noisy = noisy.assign(seconds=noisy["seconds"] * np.where(noisy["model"] == "Qwen3-32B", 5.0, 1.0))
-    found = rs.calibrate(noisy, TERMS, hold_out="model", ignore="framework", **WHAT)
+    result = rs.calibrate(noisy, TERMS, hold_out="model", ignore="framework", **WHAT)
     parts = []
     for name in noisy["model"].unique():
         own = noisy["model"] == name
@@ -173,22 +173,22 @@ def test_errors_left_out_are_those_of_separate_fits(noisy, spoiled):
         inputs = noisy[own].drop(columns=["seconds", "framework"])
         parts.append(rs.frame(inputs, "pass_time", Settled(rest))["pass_time"] / noisy.loc[own, "seconds"])
     ratio = pd.concat(parts)
-    row = found.errors.loc[("pass_time", "model")]
+    row = result.errors.loc[("pass_time", "model")]
     assert row["rows"] == len(noisy)
     assert row["mape"] == pytest.approx(float((ratio - 1).abs().mean()), rel=1e-4)  # constants are rounded
     assert row["median"] == pytest.approx(float((ratio - 1).abs().median()), rel=1e-3)
     assert row["rms_log"] == pytest.approx(float(np.sqrt((np.log(ratio) ** 2).mean())), rel=1e-4)
     wider = math.sqrt(1 + 1 / 4) * np.quantile(-np.log(ratio), PERCENTILES)  # four models tell of a fifth
-    np.testing.assert_allclose(found.fits["pass_time"].spread["model"], wider, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(result.fits["pass_time"].spread["model"], wider, rtol=1e-3, atol=1e-4)
 
 
 def test_measures_by_hand():
-    found = error_measures(np.array([1.0, 2.0, 8.0]), np.array([2.0, 2.0, 2.0]), np.array([True, True, False]))
-    assert found["mape"] == pytest.approx((0.5 + 0 + 3) / 3)
-    assert found["median"] == 0.5
-    assert found["rms_log"] == pytest.approx(math.log(2) * math.sqrt((1 + 0 + 4) / 3))
-    assert found["bias"] == pytest.approx(2 ** (1 / 3) - 1)
-    assert (found["within_2x"], found["coverage"]) == pytest.approx((2 / 3, 2 / 3))
+    result = error_measures(np.array([1.0, 2.0, 8.0]), np.array([2.0, 2.0, 2.0]), np.array([True, True, False]))
+    assert result["mape"] == pytest.approx((0.5 + 0 + 3) / 3)
+    assert result["median"] == 0.5
+    assert result["rms_log"] == pytest.approx(math.log(2) * math.sqrt((1 + 0 + 4) / 3))
+    assert result["bias"] == pytest.approx(2 ** (1 / 3) - 1)
+    assert (result["within_2x"], result["coverage"]) == pytest.approx((2 / 3, 2 / 3))
     assert math.isnan(error_measures(np.empty(0), np.empty(0))["mape"])
 
 
@@ -356,12 +356,12 @@ def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
     own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::9]
     known = {name: x for name, x in rs.calibration().items() if name != "reference_kernel_time"}
     terms = {"reference_kernel_time": ("1 us", "50 us")}
-    found = rs.calibrate(
+    result = rs.calibrate(
         own, terms, measured="time_per_output_token_s", settings=known, anchor="time_per_output_token_factor"
     )
-    predicted = rs.validate(own, calibration=found).rows["predicted_time_per_output_token_s"]
+    predicted = rs.validate(own, calibration=result).rows["predicted_time_per_output_token_s"]
     expected = error_measures(predicted.to_numpy(), own["time_per_output_token_s"].to_numpy())
-    assert found.errors.loc[("time_per_output_token", "nothing"), "mape"] == pytest.approx(expected["mape"])
+    assert result.errors.loc[("time_per_output_token", "nothing"), "mape"] == pytest.approx(expected["mape"])
     anchored = rs.calibration().anchored(own.iloc[:2])
     assert {"time_per_output_token_factor", "time_to_first_token_factor"} <= set(anchored)
     shifted = rs.validate(own.iloc[:2], calibration=anchored)
@@ -391,9 +391,9 @@ def test_a_file_gives_the_calibration_back(fitted, tmp_path):
 def test_hostile_names_survive_a_file(tmp_path):
     table = by_framework().replace({"framework": {"fast": 'a "quote"\n\\ = [x]', "slow": "é]#"}})
     by = {"bandwidth_efficiency": "framework"}
-    found = rs.calibrate(table, {"bandwidth_efficiency": (0.1, 1)}, by=by, hold_out=["framework", "model"], **WHAT)
-    found.to_toml(tmp_path / "x.toml")
-    assert rs.Calibration.from_toml(tmp_path / "x.toml").constants == found.constants
+    result = rs.calibrate(table, {"bandwidth_efficiency": (0.1, 1)}, by=by, hold_out=["framework", "model"], **WHAT)
+    result.to_toml(tmp_path / "x.toml")
+    assert rs.Calibration.from_toml(tmp_path / "x.toml").constants == result.constants
 
 
 @pytest.mark.parametrize(
@@ -460,10 +460,10 @@ def test_calibrations_are_joined_and_compared(fitted):
 
 
 def test_settings_go_with_the_constants(noisy):
-    found = rs.calibrate(noisy, TERMS, settings={"overlap": "none"}, ignore="framework", **WHAT)
-    assert found["overlap"] == "none"
-    assert rs.value("pass_time", found, compute_time=1, weight_fetch_time=1, kv_fetch_time=1) == 3
-    assert "overlap = 'none'" in str(found)
+    result = rs.calibrate(noisy, TERMS, settings={"overlap": "none"}, ignore="framework", **WHAT)
+    assert result["overlap"] == "none"
+    assert rs.value("pass_time", result, compute_time=1, weight_fetch_time=1, kv_fetch_time=1) == 3
+    assert "overlap = 'none'" in str(result)
 
 
 def test_looks(fitted):
@@ -572,11 +572,11 @@ def test_rows_without_a_value_are_left_out_and_counted(noisy):
     spoiled.loc[2, "batch_size"] = math.nan
     spoiled.loc[3, "seconds"] = math.inf
     with pytest.warns(rs.RoofslateWarning, match="4 of 400 rows are left out"):
-        found = rs.calibrate(spoiled, TERMS, ignore="framework", **WHAT)
+        result = rs.calibrate(spoiled, TERMS, ignore="framework", **WHAT)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clean = rs.calibrate(noisy.iloc[4:], TERMS, ignore="framework", **WHAT)
-    assert dict(found) == dict(clean)
+    assert dict(result) == dict(clean)
 
 
 # ------------------------------------------------------------------------------------------------------------- shipped

@@ -27,7 +27,7 @@ def predicted(table: pd.DataFrame, constants: dict[str, float], overlap: str) ->
 
 
 def loss(table: pd.DataFrame, constants: dict[str, float], overlap: str, soft: float, relative: bool) -> float:
-    """The sum of soft losses, rows alike in `stack` counting together by the root of their number."""
+    """Return the sum of soft losses, with `stack` groups weighted by the root of their size."""
     ratio = predicted(table, constants, overlap) / table["seconds"].to_numpy()
     residual = ratio - 1 if relative else np.log(ratio)
     weights = 1 / np.sqrt(table.groupby("stack")["stack"].transform("size").to_numpy())
@@ -36,7 +36,7 @@ def loss(table: pd.DataFrame, constants: dict[str, float], overlap: str, soft: f
 
 @pytest.mark.parametrize("seed", [1, *first_alone([0, *range(2, 12)])])
 def test_no_constants_near_by_are_better(seed: int) -> None:
-    """The fit is a least loss of its neighborhood, and its errors are those of its predictions."""
+    """The fit is a local minimum of the loss, and its errors belong to its predictions."""
     rng = np.random.default_rng(seed)
     n, overlap = 40, ("board", "serial_kv", "none")[seed % 3]
     table = pd.DataFrame(
@@ -47,19 +47,19 @@ def test_no_constants_near_by_are_better(seed: int) -> None:
     slow = np.where(table["stack"] == "one", 1.0, 1.6)
     table["seconds"] = slow * predicted(table, true, overlap) * np.exp(0.2 * rng.standard_normal(n))
     options: dict[str, Any] = {"soft": float(rng.uniform(0.1, 1)), "residual": ("logarithm", "relative")[seed % 2]}
-    found = rs.calibrate(
+    result = rs.calibrate(
         table, TERMS, output="pass_time", measured="seconds", hold_out="stack", start=true, overlap=overlap,
         **options, **MACHINE,
     )  # fmt: skip
     told = options["soft"], options["residual"] == "relative"
-    fitted = {name: found[name] for name in TERMS}
+    fitted = {name: result[name] for name in TERMS}
     least = loss(table, fitted, overlap, *told)
     assert least <= loss(table, true, overlap, *told)
     for _ in range(50):
         moved = {name: float(np.clip(x * math.exp(rng.normal(0, 0.05)), *TERMS[name])) for name, x in fitted.items()}
         assert least <= loss(table, moved, overlap, *told) * (1 + 1e-6), moved  # constants have six digits
     ratio = predicted(table, fitted, overlap) / table["seconds"].to_numpy()
-    errors = found.errors.loc[("pass_time", "nothing")]
+    errors = result.errors.loc[("pass_time", "nothing")]
     assert errors["rows"] == n
     for name, x in {
         "mape": np.abs(ratio - 1).mean(),

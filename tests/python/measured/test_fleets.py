@@ -1,4 +1,4 @@
-"""Services with several replicas: percentiles against simulated fleets, and the replicas that a rate needs."""
+"""Services with several replicas: percentiles and replica counts against simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROMISED = ("time_to_first_token_p99", "time_per_output_token_p99")
 
 @pytest.mark.slow
 def test_percentiles_of_fleets() -> None:
-    """Issue: first token within 25% on 90%; measured on 200 fleets of 2 to 8 replicas: 97%."""
+    """First token within 25% in 90% of cases: measured on 200 fleets of 2 to 8 replicas, 97%."""
     errors = rs.validate_service(60, requests=100_000, replicas=8, seed=5).summary()
     assert errors.loc["running_sequences", "within 3%"] >= 0.85
     assert errors.loc["time_per_output_token", "within 5%"] >= 0.9
@@ -28,24 +28,24 @@ def test_percentiles_of_fleets() -> None:
 
 def simulated(service: Any, replicas: int, rate: float, router: str, seed: int) -> list[float]:
     s = service
-    found = run_steps(
+    result = run_steps(
         base=s.base, slope=s.slope, arrival_rate=rate, output_tokens=s.output_tokens, input_tokens=s.input_tokens,
         prompt_token_time=s.token_time, seats=s.slots, token_budget=s.budget, prompt_policy=s.policy,
         arrival_cv=s.arrival_cv, input_cv=s.input_cv, output_cv=s.output_cv, requests=150_000, seed=seed,
         percentiles=(0.99,), replicas=replicas, router=router,
     )  # fmt: skip
-    return [found[name] for name in PROMISED]
+    return [result[name] for name in PROMISED]
 
 
 def formed(service: Any, replicas: int, rate: float, router: str) -> list[float]:
     inputs = forms._inputs([service._replace(rate=rate / replicas, replicas=replicas, router=router)])
-    found = evaluate(list(PROMISED), Settled(inputs))
-    return [float(found[name].values[0]) for name in PROMISED]
+    result = evaluate(list(PROMISED), Settled(inputs))
+    return [float(result[name].values[0]) for name in PROMISED]
 
 
 @pytest.mark.slow
 def test_replicas_for_a_rate() -> None:
-    """Within one of those of a simulation: measured on 60 services, 97%; the same number, 85%."""
+    """Within one replica of a simulation: measured on 60 services, 97%, and equal in 85%."""
     random = np.random.default_rng(5)
     off = []
     for k in range(24):
@@ -61,9 +61,9 @@ def test_replicas_for_a_rate() -> None:
             return all(x <= y for x, y in zip(found, promise, strict=True))
 
         tried = range(least, least + 40)
-        asked = next(n for n in tried if kept(formed(service, n, rate, router)))
+        requested = next(n for n in tried if kept(formed(service, n, rate, router)))
         needed = next(n for n in tried if kept(simulated(service, n, rate, router, 1000 + k)))
-        off.append(asked - needed)
+        off.append(requested - needed)
     assert np.mean(np.abs(off) <= 1) >= 0.88
     assert np.mean(np.equal(off, 0)) >= 0.7
 

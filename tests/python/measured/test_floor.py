@@ -1,4 +1,4 @@
-"""The floor lies above no measured row of the package, except rows whose own labels or statistics say why."""
+"""No measured row of the package is below the lower bound, except explained ones."""
 
 import numpy as np
 import pandas as pd
@@ -81,7 +81,7 @@ def exceptions(ids: set[str]) -> pd.DataFrame:
 
 
 def decoding_share(rows: pd.DataFrame) -> pd.Series:
-    """Share of a request's time in which it gets tokens: by Little's law, of the clients that are decoding."""
+    """Return the fraction of a request's time spent decoding, by Little's law."""
     answer = rows["output_tokens"] * rows["time_per_output_token_s"]
     return answer / (answer + rows["time_to_first_token_s"])
 

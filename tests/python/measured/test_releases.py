@@ -1,4 +1,4 @@
-"""Releases of training software: their names, what their recipes change, errors on releases that no fit has seen."""
+"""Releases of training software: names, effects of recipes, errors on unseen releases."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def test_rows_are_told_apart_by_release_and_recipe() -> None:
 
 def test_errors_are_given_by_release_and_recipe() -> None:
     table = next(table for table in measurements.shipped() if table.name == "training")
-    found = rs.validate(table.runs.rows, calibration=rs.calibration("training"))
-    by_release = found.summary.loc["", "trained_tokens_per_second_per_chip", "release"]
+    result = rs.validate(table.runs.rows, calibration=rs.calibration("training"))
+    by_release = result.summary.loc["", "trained_tokens_per_second_per_chip", "release"]
     assert by_release["rows"].sum() == len(table.runs.rows)
     assert by_release.loc["Megatron Bridge 26.04", "rows"] == 44
-    assert set(found.summary.loc["", "trained_tokens_per_second_per_chip", "recipe"].index) == {
+    assert set(result.summary.loc["", "trained_tokens_per_second_per_chip", "recipe"].index) == {
         "bf16", "fp8", "mxfp8", "nvfp4",
     }  # fmt: skip
 

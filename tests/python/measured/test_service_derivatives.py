@@ -1,4 +1,4 @@
-"""Derivatives of a service under load against differences of sixth order, which have digits that two values lack."""
+"""Derivatives of a service under load against sixth-order differences."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def services():
 def test_slopes_by_the_rate_are_those_of_differences(name: str) -> None:
     for service in services():
         rate = service["arrival_rate"]
-        found = float(rs.gradient(name, service, to="arrival_rate")["arrival_rate"])
+        result = float(rs.gradient(name, service, to="arrival_rate")["arrival_rate"])
         off = []
         for step in STEPS:
             values = rs.evaluate(name, {**service, "arrival_rate": rate * (1 + step * PLACES)}).to_numpy()
-            off.append(abs(WEIGHTS @ values / (rate * step) / found - 1))
+            off.append(abs(WEIGHTS @ values / (rate * step) / result - 1))
         assert min(off) < 1e-6, (service, off)

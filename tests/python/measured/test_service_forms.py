@@ -1,4 +1,4 @@
-"""A service at a rate of arrivals: worked cases, limits, derivatives, bounds, deployments, and against simulation."""
+"""Open-loop service: worked cases, limits, derivatives, bounds, and simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LATENCIES = ("time_to_first_token", "time_per_output_token", "inter_token_latenc
 
 
 def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
-    """A service whose step is a line, without a model: 12 ms + 0.1 ms B, 40 us a token of a prompt, 128 slots."""
+    """A service without a model: 12 ms + 0.1 ms B, 40 us per prompt token, 128 slots."""
     s = {"base": 0.012, "slope": 1e-4, "slots": 128, "prompt": 1000, "input_cv": 1, "answer": 200, "output_cv": 1,
          "token": 40e-6, "arrival_cv": 1, "budget": 8192} | other  # fmt: skip
     apart = policy == "apart"
@@ -79,11 +79,11 @@ def test_worked_cases_are_those_of_a_simulation(case: int) -> None:
     inputs, running, mean, late, first, late_first = CASES[case]
     names = ("running_sequences", "time_per_output_token", "time_per_output_token_p99", "time_to_first_token",
              "time_to_first_token_p99")  # fmt: skip
-    found = [rs.value(name, Settled(inputs)) for name in names]
+    result = [rs.value(name, Settled(inputs)) for name in names]
     expected = [running, mean / 1e3, late / 1e3, first / 1e3, late_first / 1e3]
-    assert found == pytest.approx(expected, rel=0.2)
-    assert found[:2] == pytest.approx(expected[:2], rel=0.04)
-    assert found[2] == pytest.approx(expected[2], rel=0.11)
+    assert result == pytest.approx(expected, rel=0.2)
+    assert result[:2] == pytest.approx(expected[:2], rel=0.04)
+    assert result[2] == pytest.approx(expected[2], rel=0.11)
 
 
 @pytest.mark.slow
@@ -140,9 +140,9 @@ def test_shares_are_those_of_the_distributions() -> None:
 def test_latencies_rise_with_the_rate_and_the_quantile() -> None:
     rates = np.linspace(0.2, 5, 14)
     for name in LATENCIES:
-        found = [rs.evaluate(f"{name}_p{q}", SERVICE, arrival_rate=rates).values for q in (50, 90, 95, 99)]
-        assert (np.diff(found, axis=0) >= 0).all(), name
-        assert (np.diff(found[-1]) > 0).all(), name
+        result = [rs.evaluate(f"{name}_p{q}", SERVICE, arrival_rate=rates).values for q in (50, 90, 95, 99)]
+        assert (np.diff(result, axis=0) >= 0).all(), name
+        assert (np.diff(result[-1]) > 0).all(), name
 
 
 def test_more_than_a_replica_can_do_takes_forever_and_says_why() -> None:
@@ -180,10 +180,10 @@ def test_derivatives_are_those_of_differences() -> None:
     for name in ("time_per_output_token", "time_to_first_token_p99", "time_per_output_token_p99"):
         for by, at in (("arrival_rate", 3.0), ("output_tokens", 500.0), ("input_tokens", 2000.0)):
             scenario = {**SERVICE, "arrival_rate": 3.0, by: at}
-            found = float(rs.gradient(name, scenario, to=by)[by])
+            result = float(rs.gradient(name, scenario, to=by)[by])
             step = 1e-5 * at
             up, down = (rs.value(name, {**scenario, by: at + sign * step}) for sign in (1, -1))
-            assert found == pytest.approx((up - down) / (2 * step), rel=1e-4), (name, by)
+            assert result == pytest.approx((up - down) / (2 * step), rel=1e-4), (name, by)
 
 
 def test_replicas_are_sized_for_a_promise() -> None:
@@ -232,23 +232,23 @@ def test_the_step_with_all_slots_is_the_step_of_that_batch() -> None:
 
 
 def gaps(policy: str, rate: float, **other: float) -> float:
-    """The 99th percentile of gaps over the time of a step, of a service whose running sequences hardly change it."""
+    """99th percentile of gaps relative to step time, for a steady number of sequences."""
     inputs = stated(policy, rate, slope=1e-7, **other)
     return rs.value("inter_token_latency_p99", Settled(inputs)) / rs.value("current_step_time", Settled(inputs))
 
 
 def test_a_prompt_over_many_steps_is_in_many_gaps() -> None:
-    """In 0.5 % of the steps a prompt arrives, and it fills three of them: the percentile is a full step."""
+    """A prompt arrives in 0.5% of the steps and fills three: the percentile is a full step."""
     rate, token = 0.4, 2e-6
     assert gaps("first", rate, prompt=7000, input_cv=0, token=token) == pytest.approx(1, rel=0.01)
     full = 2048 * token / 0.012
-    found = gaps("chunked", rate, prompt=7000, input_cv=0, token=token, budget=2048)
-    assert found == pytest.approx(1 + full, rel=0.01)
+    result = gaps("chunked", rate, prompt=7000, input_cv=0, token=token, budget=2048)
+    assert result == pytest.approx(1 + full, rel=0.01)
 
 
 def test_a_gap_takes_no_more_than_a_full_step() -> None:
-    found = [gaps("chunked", rate, budget=512, input_cv=2) for rate in (1.0, 4.0, 8.0)]
-    assert max(found) <= 1 + 512 * 40e-6 / 0.012 + 1e-3
+    result = [gaps("chunked", rate, budget=512, input_cv=2) for rate in (1.0, 4.0, 8.0)]
+    assert max(result) <= 1 + 512 * 40e-6 / 0.012 + 1e-3
     tokens = [
         rs.value("time_per_output_token_p99", Settled(stated("chunked", rate, budget=512, input_cv=2, output_cv=2)))
         for rate in (1.0, 4.0, 6.0)
@@ -269,5 +269,5 @@ def test_half_the_requests_wait_no_less_under_more_load() -> None:
     rates = np.linspace(0.5, 12, 60)
     for policy in ("first", "chunked"):
         for q in ("p50", "p90"):
-            found = [rs.value(f"time_to_first_token_{q}", Settled(stated(policy, rate))) for rate in rates]
-            assert (np.diff(found) >= -1e-3 * np.array(found[1:])).all(), (policy, q)
+            result = [rs.value(f"time_to_first_token_{q}", Settled(stated(policy, rate))) for rate in rates]
+            assert (np.diff(result) >= -1e-3 * np.array(result[1:])).all(), (policy, q)

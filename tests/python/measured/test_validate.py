@@ -1,4 +1,4 @@
-"""`validate`: rows with predictions and bands, errors by what rows have in common, bounds, the command."""
+"""`validate`: predictions and bands by row, grouped errors, bounds, the command."""
 
 import contextlib
 import dataclasses
@@ -72,26 +72,26 @@ def test_rows_are_predicted_by_the_shipped_constants():
 
 def test_the_index_stays():
     given = table(run(), run(concurrency=1)).set_index(pd.Index(["a", "b"]))
-    found = rs.validate(given)
-    assert found.rows.index.tolist() == ["a", "b"]
-    told = found.explain("b")
-    assert told.value == found.rows.loc["b", "predicted_time_per_output_token_s"]
-    assert found.explain("a", "time_to_first_token_s").value == found.rows.loc["a", "predicted_time_to_first_token_s"]
+    result = rs.validate(given)
+    assert result.rows.index.tolist() == ["a", "b"]
+    told = result.explain("b")
+    assert told.value == result.rows.loc["b", "predicted_time_per_output_token_s"]
+    assert result.explain("a", "time_to_first_token_s").value == result.rows.loc["a", "predicted_time_to_first_token_s"]
     with pytest.raises(errors.UnknownName, match="'c'"):
-        found.explain("c")
+        result.explain("c")
     with pytest.raises(errors.UnknownName, match="time_to_first_token_s"):
-        found.explain("a", "time_to_first_token")
+        result.explain("a", "time_to_first_token")
     twice = rs.validate(given.set_index(pd.Index(["a", "a"])))
     with pytest.raises(errors.AxisError, match="several rows"):
         twice.explain("a")
 
 
 def test_explain_of_each_shipped_table():
-    found = rs.validate()
-    first = found.rows.groupby("table", sort=False).head(1)
+    result = rs.validate()
+    first = result.rows.groupby("table", sort=False).head(1)
     for label, row in first.iterrows():
         column = next(c for c in measurements.TARGETS if row.get(c) == row.get(c))
-        assert found.explain(label, column).value == pytest.approx(row[f"predicted_{column}"], rel=1e-12)
+        assert result.explain(label, column).value == pytest.approx(row[f"predicted_{column}"], rel=1e-12)
 
 
 def test_bands_of_what_was_never_measured_are_wider():
@@ -144,20 +144,20 @@ def test_presets_stand_for_their_names():
     presets = named.assign(
         model=[rs.models[name] for name in named["model"]], hardware=[rs.hardware[name] for name in named["hardware"]]
     )
-    found = rs.validate(presets)
-    columns = [column for column in found.rows if column.startswith("predicted")]
+    result = rs.validate(presets)
+    columns = [column for column in result.rows if column.startswith("predicted")]
     assert len(columns) == 8
-    pd.testing.assert_frame_equal(found.rows[columns], rs.validate(named).rows[columns])
+    pd.testing.assert_frame_equal(result.rows[columns], rs.validate(named).rows[columns])
 
 
 @pytest.mark.parametrize(("own", "alias"), [(own, alias) for own, every in ALIASES.items() for alias in every])
 def test_frameworks_by_other_names(own, alias):
     assert framework_name(alias) == own
     rows = [table(run(framework=name, weight_format="fp8")) for name in (own, alias)]
-    found, other = (rs.validate(row) for row in rows)
+    result, other = (rs.validate(row) for row in rows)
     assert other.rows["framework"].tolist() == [alias]
-    numbers = [column for column in found.rows if column.startswith("predicted")]
-    pd.testing.assert_frame_equal(found.rows[numbers], other.rows[numbers])
+    numbers = [column for column in result.rows if column.startswith("predicted")]
+    pd.testing.assert_frame_equal(result.rows[numbers], other.rows[numbers])
     assert ("framework", own) in other.summary.reset_index()[["by", "value"]].itertuples(index=False, name=None)
     cal = rs.calibration()
     known = {"model": "Qwen3-32B", "hardware": "H200"}
@@ -173,14 +173,14 @@ def test_frameworks_of_no_known_name_stay_as_they_are(name):
 
 def test_formats_as_engines_store_them():
     rows = [run("gpt-oss-120b", weight_format=f, hardware=h) for f in ("nvfp4", "int4") for h in ("H100", "B200")]
-    found = measurements.read(table(*rows, run("Qwen3-32B", weight_format="nvfp4"))).inputs
+    result = measurements.read(table(*rows, run("Qwen3-32B", weight_format="nvfp4"))).inputs
     # gpt-oss has one checkpoint in four bits, mxfp4, whatever a table calls it
-    assert found["bytes_per_weight"].tolist() == [0.53125] * 4 + [0.5625]
-    assert found["weight_format"].tolist() == ["mxfp4", "mxfp4", "int4", "int4", "nvfp4"]
-    assert found["compute_format"].tolist() == ["mxfp4", "mxfp4", "bf16", "bf16", "nvfp4"]
-    assert found["dense_format"].tolist() == ["bf16"] * 4 + ["same"]
+    assert result["bytes_per_weight"].tolist() == [0.53125] * 4 + [0.5625]
+    assert result["weight_format"].tolist() == ["mxfp4", "mxfp4", "int4", "int4", "nvfp4"]
+    assert result["compute_format"].tolist() == ["mxfp4", "mxfp4", "bf16", "bf16", "nvfp4"]
+    assert result["dense_format"].tolist() == ["bf16"] * 4 + ["same"]
     # fp8 caches beside nvfp4, but not where vLLM runs on Hopper, and not beside int4
-    assert (found["kv_bytes_per_token"] / 73728).tolist()[:4] == [1, 0.5, 1, 1]
+    assert (result["kv_bytes_per_token"] / 73728).tolist()[:4] == [1, 0.5, 1, 1]
 
 
 def test_any_input_may_be_a_column_or_the_same_for_all():
@@ -207,28 +207,28 @@ def test_summary_by_hand():
     base = rs.validate(table()).rows["predicted_time_per_output_token_s"][0]
     rows = [run(time_per_output_token_s=base * f) for f in (1.0, 0.8, 0.25)]
     rows[1]["framework"] = "trtllm"
-    found = rs.validate(table(*rows))
-    predicted = found.rows["predicted_time_per_output_token_s"].to_numpy()
-    told = found.rows["time_per_output_token_s"].to_numpy()
+    result = rs.validate(table(*rows))
+    predicted = result.rows["predicted_time_per_output_token_s"].to_numpy()
+    told = result.rows["time_per_output_token_s"].to_numpy()
     ratio = predicted / told
-    line = found.summary.loc[("", "time_per_output_token_s", "all", "")]
+    line = result.summary.loc[("", "time_per_output_token_s", "all", "")]
     assert line["rows"] == 3
     assert line["mape"] == pytest.approx(np.abs(ratio - 1).mean())
     assert line["median"] == pytest.approx(np.median(np.abs(ratio - 1)))
     assert line["rms_log"] == pytest.approx(np.sqrt(np.mean(np.log(ratio) ** 2)))
     assert line["bias"] == pytest.approx(np.exp(np.log(ratio).mean()) - 1)
     assert line["within_2x"] == pytest.approx(2 / 3)
-    lower, upper = (found.rows[f"predicted_time_per_output_token_s_{end}"] for end in ("lower", "upper"))
+    lower, upper = (result.rows[f"predicted_time_per_output_token_s_{end}"] for end in ("lower", "upper"))
     assert line["coverage"] == pytest.approx(np.mean((told >= lower) & (told <= upper)))
-    assert found.summary.loc[("", "time_per_output_token_s", "framework", "vllm"), "rows"] == 2
-    assert found.summary.loc[("", "time_per_output_token_s", "hardware", "H100"), "rows"] == 3
+    assert result.summary.loc[("", "time_per_output_token_s", "framework", "vllm"), "rows"] == 2
+    assert result.summary.loc[("", "time_per_output_token_s", "hardware", "H100"), "rows"] == 3
 
 
 def test_doubtful_labels_are_told_apart():
-    found = rs.validate(table(run(doubtful_label=0), run(doubtful_label=1, time_per_output_token_s=9.0)))
-    assert found.summary.loc[("", "time_per_output_token_s", "all", ""), "rows"] == 1
-    assert found.summary.loc[("", "time_per_output_token_s", "doubtful label", ""), "rows"] == 1
-    assert found.summary.loc[("", "time_per_output_token_s", "all", ""), "mape"] < 5
+    result = rs.validate(table(run(doubtful_label=0), run(doubtful_label=1, time_per_output_token_s=9.0)))
+    assert result.summary.loc[("", "time_per_output_token_s", "all", ""), "rows"] == 1
+    assert result.summary.loc[("", "time_per_output_token_s", "doubtful label", ""), "rows"] == 1
+    assert result.summary.loc[("", "time_per_output_token_s", "all", ""), "mape"] < 5
 
 
 DRAFTS = run(speculation="yes", speculation_basis="exact", id="b", time_per_output_token_s=9.0)
@@ -236,10 +236,10 @@ PLAIN = [run(speculation=word, speculation_basis="exact", id="a") for word in ("
 
 
 def test_drafts_of_unknown_length_are_told_apart():
-    found = rs.validate(table(*PLAIN, DRAFTS)).summary.loc[("", "time_per_output_token_s")]
-    assert found.loc[("all", ""), "rows"] == found.loc[("model", "Qwen3-32B"), "rows"] == 2
-    assert found.loc[("drafts", ""), "rows"] == 1
-    assert found.loc[("all", ""), "mape"] < 5
+    result = rs.validate(table(*PLAIN, DRAFTS)).summary.loc[("", "time_per_output_token_s")]
+    assert result.loc[("all", ""), "rows"] == result.loc[("model", "Qwen3-32B"), "rows"] == 2
+    assert result.loc[("drafts", ""), "rows"] == 1
+    assert result.loc[("all", ""), "mape"] < 5
     known = rs.validate(table(*PLAIN, DRAFTS).assign(draft_length=2.0, acceptance_rate=0.7, draft_cost=0.05))
     for other in (known, rs.validate(table(*PLAIN, DRAFTS), ignore="speculation")):
         assert other.summary.loc[("", "time_per_output_token_s", "all", ""), "rows"] == 3
@@ -248,7 +248,7 @@ def test_drafts_of_unknown_length_are_told_apart():
 
 
 def test_the_shipped_rows_say_which_ran_with_drafts():
-    """They are apart: how many drafts were accepted no label says. Scripts say how many there were."""
+    """Runs with drafts are separate: labels lack the acceptance, scripts give the length."""
     runs = next(t.runs for t in measurements.shipped() if t.name == "serving")
     assert runs.drafts.sum() == 171
     assert runs.plain.sum() == 1639
@@ -262,9 +262,9 @@ def test_the_shipped_rows_say_which_ran_with_drafts():
 
 
 def test_rows_that_were_not_measured_are_predicted_and_not_scored():
-    found = rs.validate(table(run(), run(time_per_output_token_s=math.nan)))
-    assert found.summary.loc[("", "time_per_output_token_s", "all", ""), "rows"] == 1
-    assert found.rows["predicted_time_per_output_token_s"].gt(0).all()
+    result = rs.validate(table(run(), run(time_per_output_token_s=math.nan)))
+    assert result.summary.loc[("", "time_per_output_token_s", "all", ""), "rows"] == 1
+    assert result.rows["predicted_time_per_output_token_s"].gt(0).all()
     nothing = rs.validate(table().drop(columns=["time_per_output_token_s", "time_to_first_token_s"]))
     assert nothing.summary.empty
     with pytest.raises(errors.AxisError, match="nothing was measured"):
@@ -272,23 +272,23 @@ def test_rows_that_were_not_measured_are_predicted_and_not_scored():
 
 
 def test_plot():
-    found = rs.validate(table(run(), run(hardware="B200"), run(hardware="B200", concurrency=1)))
-    ax = found.plot()
+    result = rs.validate(table(run(), run(hardware="B200"), run(hardware="B200", concurrency=1)))
+    ax = result.plot()
     shown = {line.get_label(): line.get_xydata() for line in ax.get_lines() if not line.get_label().startswith("_")}
     assert set(shown) == {"H100", "B200"}
     np.testing.assert_allclose(shown["B200"][:, 0], [0.02, 0.02])
-    np.testing.assert_allclose(shown["B200"][:, 1], found.rows["predicted_time_per_output_token_s"][1:])
+    np.testing.assert_allclose(shown["B200"][:, 1], result.rows["predicted_time_per_output_token_s"][1:])
     assert ax.get_xscale() == ax.get_yscale() == "log"
     assert "measured" in ax.get_xlabel()
-    assert found.plot("time_to_first_token_s") is not ax
+    assert result.plot("time_to_first_token_s") is not ax
     with pytest.raises(errors.UnknownName, match="time_to_first_token_s"):
-        found.plot("time_to_first")
+        result.plot("time_to_first")
 
 
 def test_looks():
-    found = rs.validate()
-    lines = str(found).splitlines()
-    assert "Qwen3-32B" in found._repr_html_()
+    result = rs.validate()
+    lines = str(result).splitlines()
+    assert "Qwen3-32B" in result._repr_html_()
     errors_of = {text.split(": mean")[0]: lines[at + 1 :] for at, text in enumerate(lines) if ": mean" in text}
     decode, prefill = (errors_of[f"serving, time_{column}_s"] for column in ("per_output_token", "to_first_token"))
     figures = r"\d+\.\d / \d+\.\d %"
@@ -309,12 +309,12 @@ def test_figures_left_out_are_those_of_the_fit():
 
 def test_what_the_package_promises_holds():
     start = time.perf_counter()
-    found = rs.validate()
+    result = rs.validate()
     assert time.perf_counter() - start < 20
-    assert found.holds
-    assert set(found.bounds["verdict"]) == {"holds"}
-    assert len(found.bounds) >= 8
-    assert set(found.published["table"]) == {
+    assert result.holds
+    assert set(result.bounds["verdict"]) == {"holds"}
+    assert len(result.bounds) >= 8
+    assert set(result.published["table"]) == {
         "PaLM", "DeepSeek", "scaling book", "training runs", "Chinchilla", "Sardana",
     }  # fmt: skip
 
@@ -348,9 +348,9 @@ def test_a_broken_bound_is_seen(monkeypatch):
     promise = {"measured": "request_latency_s", "left_out": "nothing", "measure": "rms_log", "at_most": 0.01}
     worse = [dataclasses.replace(t, bounds=(promise,)) if t.name == "FasterTransformer" else t for t in tables]
     monkeypatch.setattr(measurements, "shipped", lambda: tuple(worse))
-    found = rs.validate()
-    assert not found.holds
-    assert "broken: FasterTransformer, request_latency_s, rms_log with nothing left out <= 0.01" in str(found)
+    result = rs.validate()
+    assert not result.holds
+    assert "broken: FasterTransformer, request_latency_s, rms_log with nothing left out <= 0.01" in str(result)
     done = CliRunner().invoke(main, ["validate"])
     assert done.exit_code == 1
     assert "broken" in done.output
@@ -358,18 +358,18 @@ def test_a_broken_bound_is_seen(monkeypatch):
 
 def test_published_numbers_have_to_be_met(monkeypatch):
     monkeypatch.setattr(measurements, "compute", lambda entry: 1.01 * entry["published"])
-    found = measurements.published()
-    assert ((found["verdict"] == "fails") == (found["tolerance"] < 0.01)).all()
-    assert set(found["verdict"]) == {"holds", "fails"}
+    result = measurements.published()
+    assert ((result["verdict"] == "fails") == (result["tolerance"] < 0.01)).all()
+    assert set(result["verdict"]) == {"holds", "fails"}
 
 
 def test_a_number_that_is_not_met_is_seen(monkeypatch):
     worse = measurements.published()
     worse.loc[3, ["ours", "verdict"]] = [1.0, "fails"]
     monkeypatch.setattr(measurements, "published", lambda: worse)
-    found = rs.validate()
-    assert not found.holds
-    assert f"not met: {worse.loc[3, 'question']}" in str(found)
+    result = rs.validate()
+    assert not result.holds
+    assert f"not met: {worse.loc[3, 'question']}" in str(result)
 
 
 # ------------------------------------------------------------------------------------------------------------ mistakes

@@ -75,9 +75,9 @@ def test_a_range_starts_in_its_middle_and_is_reached_to_its_ends(inputs: dict[st
     explorer = rs.explore(name, **inputs)
     slider = explorer.controls[name].slider
     assert explorer.values == {name: pytest.approx(start, rel=1e-3)}
-    for end, wanted in zip((slider.min, slider.max), inputs[name], strict=True):
+    for end, expected in zip((slider.min, slider.max), inputs[name], strict=True):
         slider.value = 10**end if isinstance(slider, ipywidgets.FloatLogSlider) else end
-        assert explorer.values[name] == units.to_base(wanted, entries()[name].unit)
+        assert explorer.values[name] == units.to_base(expected, entries()[name].unit)
 
 
 def test_presets_and_choices_are_drop_downs() -> None:

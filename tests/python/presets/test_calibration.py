@@ -72,12 +72,12 @@ def test_the_command_writes_what_is_there(tmp_path, monkeypatch, capsys):
         calibrate.main(["FasterTransformer"])
     (path,) = tmp_path.iterdir()
     assert path.name == "FasterTransformer.toml"
-    found, there = rs.Calibration.from_toml(path), rs.calibration("FasterTransformer")
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.date)
-    assert found.data == there.data
-    assert [(c.name, c.low, c.high) for c in found.constants] == [(c.name, c.low, c.high) for c in there.constants]
-    assert [c.value for c in found.constants] == pytest.approx([c.value for c in there.constants], rel=1e-4)
-    assert capsys.readouterr().out == f"{found}\n\n"
+    result, there = rs.Calibration.from_toml(path), rs.calibration("FasterTransformer")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", result.date)
+    assert result.data == there.data
+    assert [(c.name, c.low, c.high) for c in result.constants] == [(c.name, c.low, c.high) for c in there.constants]
+    assert [c.value for c in result.constants] == pytest.approx([c.value for c in there.constants], rel=1e-4)
+    assert capsys.readouterr().out == f"{result}\n\n"
 
 
 # ---------------------------------------------------------------------------------------------------------- questions
@@ -111,13 +111,13 @@ def test_mistakes(ask, error, said):
 def test_what_all_rows_have_in_common_need_not_be_a_column():
     rows = next(table for table in shipped() if table.name == "serving").runs.rows
     own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::20]
-    asked = {
+    requested = {
         "terms": {"kernel_time_factor": (0.5, 10)},
         "measured": "time_per_output_token_s",
         "settings": {name: x for name, x in SERVING.items() if name != "kernel_time_factor"},
     }
-    same = rs.calibrate(own.drop(columns=["model", "hardware"]), model="Qwen3-32B", hardware="H100", **asked)
-    assert dict(same) == dict(rs.calibrate(own, **asked))
+    same = rs.calibrate(own.drop(columns=["model", "hardware"]), model="Qwen3-32B", hardware="H100", **requested)
+    assert dict(same) == dict(rs.calibrate(own, **requested))
 
 
 # -------------------------------------------------------------------------------------------------------------- bands
@@ -140,10 +140,10 @@ def test_a_band_varies_along_the_axis_of_its_presets(given, axis, overruled):
     """Even where every number of theirs is given, so that nothing else varies along it."""
     numbers = {**rs.models[MODELS[1]].values, **rs.models[MODELS[0]].values} if overruled else {}
     inputs = {"hardware": "H100", "chips": 8, "concurrency": 4, "input_tokens": 1000, "output_tokens": 500, **numbers}
-    found = rs.evaluate("time_per_output_token", {**inputs, **SERVING}, model=given, bands=SERVING.bands(0.7))
-    assert found["time_per_output_token"].dims == (() if overruled else (axis,))
+    result = rs.evaluate("time_per_output_token", {**inputs, **SERVING}, model=given, bands=SERVING.bands(0.7))
+    assert result["time_per_output_token"].dims == (() if overruled else (axis,))
     for end, which in ((0, "lower"), (1, "upper")):
-        ratio = found[f"time_per_output_token_{which}"] / found["time_per_output_token"]
+        ratio = result[f"time_per_output_token_{which}"] / result["time_per_output_token"]
         assert ratio.dims == (axis,)
         expected = [SERVING.band(0.7, "time_per_output_token", model=model, hardware="H100")[end] for model in MODELS]
         np.testing.assert_allclose(ratio, expected, rtol=1e-15)
@@ -153,19 +153,19 @@ def test_a_band_varies_along_the_axis_of_its_presets(given, axis, overruled):
 def test_a_system_is_its_chip_and_a_variant_of_a_model_is_not_the_model():
     """Bands and support go by the same names."""
     tpot = "time_per_output_token"
-    asked = {"model": "DeepSeek-V3", "chips": 8, "concurrency": 4, "input_tokens": 1000, "output_tokens": 500}
-    asked |= {"weight_format": "fp8", "kv_format": "fp8", "calibration": "serving"}
+    requested = {"model": "DeepSeek-V3", "chips": 8, "concurrency": 4, "input_tokens": 1000, "output_tokens": 500}
+    requested |= {"weight_format": "fp8", "kv_format": "fp8", "calibration": "serving"}
     systems = {"H200": "measured", "HGX H200": "measured", "GB200 NVL72": "extrapolated: hardware=GB200"}
     for system, support in systems.items():
-        found = rs.evaluate(tpot, {**asked, "hardware": system}, bands=0.8)
-        assert found[tpot].attrs["support"] == support
+        result = rs.evaluate(tpot, {**requested, "hardware": system}, bands=0.8)
+        assert result[tpot].attrs["support"] == support
         assert SERVING.support(tpot, model="DeepSeek-V3", hardware=system) == support
-        ends = [float(found[f"{tpot}_{end}"] / found[tpot]) for end in ("lower", "upper")]
+        ends = [float(result[f"{tpot}_{end}"] / result[tpot]) for end in ("lower", "upper")]
         assert ends == pytest.approx(SERVING.band(0.8, tpot, model="DeepSeek-V3", hardware=system))
-        row = rs.frame(pd.DataFrame({"hardware": [system]}), tpot, asked, bands=0.8)
+        row = rs.frame(pd.DataFrame({"hardware": [system]}), tpot, requested, bands=0.8)
         assert row[f"{tpot}_upper"].iloc[0] / row[tpot].iloc[0] == pytest.approx(ends[1])
     assert SERVING.band(0.8, tpot, hardware="H200") == SERVING.band(0.8, tpot, hardware="HGX H200")
-    other = rs.evaluate(tpot, {**asked, "model": "DeepSeek-V3.2", "hardware": "H200"})
+    other = rs.evaluate(tpot, {**requested, "model": "DeepSeek-V3.2", "hardware": "H200"})
     assert other.attrs["support"] == "extrapolated: model=DeepSeek-V3.2"
 
 

@@ -474,15 +474,15 @@ def test_what_is_no_text(tmp_path):
 def test_threads_load_once(monkeypatch, reader, calls, ask):
     read, counted = getattr(library, reader), []
     monkeypatch.setattr(library, reader, lambda *arguments: counted.append(1) or read(*arguments))
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(ask())) for _ in range(8)]
+    result = []
+    threads = [threading.Thread(target=lambda: result.append(ask())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(counted) == calls
-    assert all(preset is found[0] for preset in found)
-    assert len(found) == 8
+    assert all(preset is result[0] for preset in result)
+    assert len(result) == 8
 
 
 # ------------------------------------------------------------------------------------------------- one at a time

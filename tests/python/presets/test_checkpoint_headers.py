@@ -88,7 +88,7 @@ def test_safetensors_that_are_refused(tmp_path, header, data, length, message):
 
 def test_a_tensor_that_a_header_lists_twice(tmp_path):
     text = b'{"x": ' + json.dumps(entry()).encode() + b', "x": ' + json.dumps(entry(start=24, end=48)).encode() + b"}"
-    refused(read_safetensors, safetensors_file(tmp_path, text, 48), "the key 'x' .* twice")
+    refused(read_safetensors, safetensors_file(tmp_path, text, 48), "duplicate key 'x'")
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ ATTENTION = D * (2 * 64 + 2 * 16)  # eight heads of eight, two of them for keys 
 @pytest.mark.parametrize("entry", LATE, ids=lambda entry: entry["name"])
 def test_counts_of_files_of_2026(entry):
     model = rs.Model.from_config(entry["config"], name=entry["name"])
-    found = {
+    result = {
         "total_parameters": model.total_parameters - model.parts.get("vision", 0),
         "routed_experts": model.parts.get("routed_experts", 0),
         "active_with_input_embedding": model.active_with_input_embedding,
     }
-    assert found == entry["expected"]
+    assert result == entry["expected"]
     assert model.doubts == ()
 
 
@@ -409,8 +409,8 @@ W8 = {"weights": {"num_bits": 8, "type": "float"}}
 )
 def test_formats_of_parts(table, expected):
     model = read(**SPARSE, quantization_config=table)
-    found = bits(model)
-    assert {part: found[part] for part in expected} == pytest.approx(expected)
+    result = bits(model)
+    assert {part: result[part] for part in expected} == pytest.approx(expected)
     assert model.doubts == ()
 
 

@@ -136,8 +136,8 @@ def test_vision_of_minimax_tensor_by_tensor():
     patches = 3 * 5 * 4 * 4 * 32
     layer = 4 * linear(32, 32) + linear(32, 96) + linear(96, 32) + 2 * 2 * 32
     projector = linear(32, 40) + linear(40, 64) + linear(9 * 64, 40) + linear(40, 64)
-    found = towers("minimax_m3_vl", {"projector_hidden_size": 40}, vision_config=vision)
-    assert found["vision"] == patches + 2 * 32 + 2 * layer + projector
+    result = towers("minimax_m3_vl", {"projector_hidden_size": 40}, vision_config=vision)
+    assert result["vision"] == patches + 2 * 32 + 2 * layer + projector
 
 
 def test_a_head_that_pools_the_patches_of_gemma_3():

@@ -72,9 +72,9 @@ def test_facts_of_ones_own_act() -> None:
 @pytest.mark.parametrize("chip", ["A100", "H100", "H200", "B200", "B300", "MI300X", "TPU v5p"])
 @pytest.mark.parametrize("weight_format", ["bf16", "fp8", "nvfp4", "mxfp4", "int4"])
 def test_an_estimate_is_above_the_floor(chip: str, weight_format: str) -> None:
-    asked = {**LOAD, "hardware": chip, "chips": 64, "weight_format": weight_format, "concurrency": [1, 16, 256]}
-    floor = rs.evaluate("time_per_output_token", {**asked, "calibration": "floor"})
-    estimate = rs.evaluate("time_per_output_token", asked)
+    requested = {**LOAD, "hardware": chip, "chips": 64, "weight_format": weight_format, "concurrency": [1, 16, 256]}
+    floor = rs.evaluate("time_per_output_token", {**requested, "calibration": "floor"})
+    estimate = rs.evaluate("time_per_output_token", requested)
     assert np.all((estimate > floor) | ~np.isfinite(floor))
 
 

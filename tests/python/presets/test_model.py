@@ -21,7 +21,7 @@ def test_counts_of_public_files(entry):
     model = rs.Model.from_config(entry["config"], name=entry["name"])
     caches = model.cache_table(131_072, kv_format="bf16")
     growth, index, state = (caches[c].sum() for c in ("bytes_per_added_token", "index_bytes", "state_bytes"))
-    found = {
+    result = {
         "total_parameters": model.total_parameters,
         "active_parameters": model.active_parameters,
         "cache_bytes_at_4096": model.cache_bytes(4096, kv_format="bf16"),
@@ -34,7 +34,7 @@ def test_counts_of_public_files(entry):
     }
     for name, expected in entry["expected"].items():
         if expected is not None:
-            assert found[name] == expected, name
+            assert result[name] == expected, name
     assert model.unknown == ()
 
 
@@ -202,8 +202,8 @@ def test_sums_of_models_without_a_file(name):
     expected, config = LARGE[name]
     model = rs.Model.from_config(config)
     names = ("active_with_input_embedding", "active_parameters", "active_without_tables")
-    found = [model.total_parameters, *(getattr(model, name) for name in names)]
-    assert [round(count / 1e9, 3) for count in found] == list(expected)
+    result = [model.total_parameters, *(getattr(model, name) for name in names)]
+    assert [round(count / 1e9, 3) for count in result] == list(expected)
     assert model.unknown == ()
 
 
@@ -315,14 +315,14 @@ def test_formats_of_the_caller_come_first():
 def test_a_model_is_a_preset_everywhere(entry):
     model = rs.Model.from_config(entry["config"], name=entry["name"])
     outputs = ["pass_time", "kv_bytes_per_token", "sparsity", "attention_flops_per_token"]
-    found = rs.evaluate(outputs, model=model, hardware="GB200 NVL72", batch_size=64, context_length="4k")
+    result = rs.evaluate(outputs, model=model, hardware="GB200 NVL72", batch_size=64, context_length="4k")
     touched = model.parameter_table(64)["touched"].sum()
     bytes_of_one = {"bytes_per_weight": 1, "dense_format": "same"}
     fetched = rs.value("fetched_weight_bytes", {"batch_size": 64, **bytes_of_one}, model=model)
     assert fetched == pytest.approx(touched, rel=1e-12)  # other order of sums
     if model.cache_bytes(1):
         whole = 128  # tokens: entries for several tokens are complete, and no window is left
-        assert float(found["kv_bytes_per_token"]) == model.cache_bytes(whole) / whole
+        assert float(result["kv_bytes_per_token"]) == model.cache_bytes(whole) / whole
         if model.values.get("windowed_kv_share"):
             without = {"index_bytes_per_token": 0, "recurrent_state_bytes": 0}
             stored = rs.value("kv_stored_bytes", model=model, context_length=131_072, **without)
@@ -334,9 +334,9 @@ def test_a_model_is_a_preset_everywhere(entry):
 def test_arrays_of_contexts_and_units():
     model = rs.Model.from_config(CONFIG["openai/gpt-oss-120b"])
     lengths = np.array([[0, 1], [128, 131_072]])
-    found = model.cache_bytes(lengths)
-    assert found.shape == (2, 2)
-    assert found[1, 1] == model.cache_bytes("131072") == model.cache_bytes(131_072)
+    result = model.cache_bytes(lengths)
+    assert result.shape == (2, 2)
+    assert result[1, 1] == model.cache_bytes("131072") == model.cache_bytes(131_072)
     assert model.cache_bytes("128k") == model.cache_bytes(128_000)
     for wrong in (-1, math.nan, [1, -1], math.inf):
         with pytest.raises(errors.ValueRangeError, match="finite and not negative"):

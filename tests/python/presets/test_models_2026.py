@@ -35,13 +35,13 @@ def config_of(name: str) -> Any:
     "name", ["DeepSeek-V4-Pro", "Kimi-K3", "MiniMax-M3", "GLM-5.2", "Qwen3.5-397B", "Qwen3.8"], ids=str
 )
 def test_models_that_benchmarks_serve_have_a_name(name: str) -> None:
-    asked = (
+    requested = (
         {}
         if "kv_latent_size" in rs.models[name].values or "kv_heads" in rs.models[name].values
         else {"kv_bytes_per_token": "50 kB/tok"}
     )
-    found = rs.value("pass_time", model=name, hardware="GB300 NVL72", batch_size=256, context_length="8k", **asked)
-    assert 1e-3 < found < 0.1
+    result = rs.value("pass_time", model=name, hardware="GB300 NVL72", batch_size=256, context_length="8k", **requested)
+    assert 1e-3 < result < 0.1
 
 
 @pytest.mark.parametrize("name", READ)

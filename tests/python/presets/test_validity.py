@@ -51,17 +51,17 @@ def check(path: Path, *entries: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("catalog", CATALOGS, ids=lambda catalog: catalog._section)
 def test_no_contradiction_is_left_without_a_decision(catalog: Catalog) -> None:
-    found = catalog.check(DAY)
-    assert found.columns.tolist() == ["preset", "quantity", "finding", "value", "reason"]
-    assert not (found["finding"] == "contradicted").any()
+    result = catalog.check(DAY)
+    assert result.columns.tolist() == ["preset", "quantity", "finding", "value", "reason"]
+    assert not (result["finding"] == "contradicted").any()
     for preset in catalog.values():
         assert all(len(conflict.decision) > 15 for conflict in preset.conflicts)
 
 
 def test_unverified_numbers_are_listed_once_where_they_are_defined() -> None:
-    found = rs.hardware.check(DAY)
-    assert (found["finding"] == "unverified").all()
-    listed = list(zip(found["preset"], found["quantity"], strict=True))
+    result = rs.hardware.check(DAY)
+    assert (result["finding"] == "unverified").all()
+    listed = list(zip(result["preset"], result["quantity"], strict=True))
     assert ("H100 NVL", "hbm_bandwidth") in listed
     assert ("HGX H100", "chips") in listed
     assert ("HGX H100", "scale_up_domain") not in listed  # that of H100
@@ -89,8 +89,8 @@ def test_unverified_numbers_are_marked_wherever_they_show() -> None:
 
 def test_a_conflict_without_a_decision_is_a_contradiction(tmp_path: Path) -> None:
     rival = 'conflicts = [{{ of = "chip_price", value = "$9/h", source = "theirs", date = "2026", read = false{} }}]\n'
-    (found,) = check(tmp_path / "a.toml", entry("Ours", 2, more=rival.format("")))
-    assert found == ("Ours", "chip_price", "contradicted", "$2 / h", "$9 / h: theirs, 2026 (unverified)")
+    (result,) = check(tmp_path / "a.toml", entry("Ours", 2, more=rival.format("")))
+    assert result == ("Ours", "chip_price", "contradicted", "$2 / h", "$9 / h: theirs, 2026 (unverified)")
     assert check(tmp_path / "a.toml", entry("Ours", 2, more=rival.format(', decision = "ours was paid"'))) == []
 
 
@@ -107,9 +107,9 @@ def test_a_conflict_without_a_decision_is_a_contradiction(tmp_path: Path) -> Non
 def test_entries_of_a_series_that_overlap(
     tmp_path: Path, first_end: str, second_start: str, *, contradicted: bool
 ) -> None:
-    found = check(tmp_path / "a.toml", entry("Ours", 3, second_start), entry("Ours before", 2, "2026-01", first_end))
-    assert [(row[0], row[2]) for row in found] == [("Ours before", "contradicted")] * contradicted
-    assert all(row[4] == f"Ours holds from {second_start} on" for row in found)
+    result = check(tmp_path / "a.toml", entry("Ours", 3, second_start), entry("Ours before", 2, "2026-01", first_end))
+    assert [(row[0], row[2]) for row in result] == [("Ours before", "contradicted")] * contradicted
+    assert all(row[4] == f"Ours holds from {second_start} on" for row in result)
 
 
 def test_prices_grow_stale(tmp_path: Path) -> None:

@@ -133,15 +133,15 @@ def test_intervals_hold_the_truth_of_1000_known_deployments() -> None:
     kinds = {"kinked": 0, "bound": 0}
     for seed in range(1000):
         truth = Deployment(seed)
-        found = rs.infer(truth.prices, **truth.known)
+        result = rs.infer(truth.prices, **truth.known)
         kinds["kinked" if truth.weights < 1 else "bound"] += 1
         known = (truth.kv_bytes, truth.ratio, truth.hold)
         for (what, seen), x in zip(widths.items(), known, strict=True):
-            verdict = found[what]
+            verdict = result[what]
             assert verdict.verdict == "interval", (seed, what, verdict.why)
             assert verdict.low <= x <= verdict.high, (seed, what, x, verdict)
             seen.append(width(verdict))
-        tiers = found["tier_drain_time"]
+        tiers = result["tier_drain_time"]
         assert re.search(rf"\b{re.escape(truth.tier)}\b", tiers.why), (seed, truth.tier, tiers.why)
     assert min(kinds.values()) > 200  # both ways in which cost can run
     medians = {what: float(np.median(seen)) for what, seen in widths.items()}
@@ -153,32 +153,32 @@ def test_intervals_hold_the_truth_of_1000_known_deployments() -> None:
 
 
 def test_the_lectures_reading_follows_from_its_inputs() -> None:
-    found = rs.infer(OPUS, relative_markup=1, rounding=0.0)
-    kink = found.relations.loc["kv_bytes_from_kink"]
+    result = rs.infer(OPUS, relative_markup=1, rounding=0.0)
+    kink = result.relations.loc["kv_bytes_from_kink"]
     assert kink["nominal"] == pytest.approx(100e9 / 300 / 200e3, rel=1e-12)  # 1,667 bytes
-    assert found["decode_cost_ratio"].low == found["decode_cost_ratio"].high == 5
-    assert found["decode_prefill_utilization"].nominal == pytest.approx(0.2)
-    assert found["hold_price"].low * HOUR == pytest.approx(3.75 / 3300 * 3600, rel=1e-12)  # $4.09
-    assert found["hold_price"].high * HOUR == pytest.approx(3.75 / 3300 * 3600, rel=1e-12)
-    assert found["implied_write_price"].nominal * 1e6 == pytest.approx(1.25 - 300 * 3.75 / 3300, rel=1e-12)  # $0.91
-    assert found["batch_over_balance_batch"].low == pytest.approx(0.2, rel=0.1)  # a fifth of the balance batch
+    assert result["decode_cost_ratio"].low == result["decode_cost_ratio"].high == 5
+    assert result["decode_prefill_utilization"].nominal == pytest.approx(0.2)
+    assert result["hold_price"].low * HOUR == pytest.approx(3.75 / 3300 * 3600, rel=1e-12)  # $4.09
+    assert result["hold_price"].high * HOUR == pytest.approx(3.75 / 3300 * 3600, rel=1e-12)
+    assert result["implied_write_price"].nominal * 1e6 == pytest.approx(1.25 - 300 * 3.75 / 3300, rel=1e-12)  # $0.91
+    assert result["batch_over_balance_batch"].low == pytest.approx(0.2, rel=0.1)  # a fifth of the balance batch
 
 
 def test_the_reading_lies_in_the_intervals_of_what_is_not_known() -> None:
-    found = rs.infer(OPUS)
-    assert found["kv_bytes_per_token"].low < 1667 < found["kv_bytes_per_token"].high
-    assert found["decode_cost_ratio"].low < 5 < found["decode_cost_ratio"].high
-    assert found["hold_price"].low * HOUR < 4.09 < found["hold_price"].high * HOUR
-    assert found["hold_price"].high * HOUR < 4.5  # Gemini's, listed
-    assert found["batch_size"].low < 480 < found["batch_size"].high
+    result = rs.infer(OPUS)
+    assert result["kv_bytes_per_token"].low < 1667 < result["kv_bytes_per_token"].high
+    assert result["decode_cost_ratio"].low < 5 < result["decode_cost_ratio"].high
+    assert result["hold_price"].low * HOUR < 4.09 < result["hold_price"].high * HOUR
+    assert result["hold_price"].high * HOUR < 4.5  # Gemini's, listed
+    assert result["batch_size"].low < 480 < result["batch_size"].high
 
 
 def test_the_lectures_own_list() -> None:
-    found = rs.infer("lecture")
-    assert found.relations.loc["kv_bytes_from_kink", "nominal"] == pytest.approx(1666.67, rel=1e-5)
-    assert found["decode_cost_ratio"].nominal == 5
-    assert found["hold_price"].verdict == "not determined"  # one price of a write
-    assert "write price with another hold time" in found["hold_price"].why
+    result = rs.infer("lecture")
+    assert result.relations.loc["kv_bytes_from_kink", "nominal"] == pytest.approx(1666.67, rel=1e-5)
+    assert result["decode_cost_ratio"].nominal == 5
+    assert result["hold_price"].verdict == "not determined"  # one price of a write
+    assert "write price with another hold time" in result["hold_price"].why
 
 
 @pytest.mark.parametrize("long_input", [2e-6, 3e-6])
@@ -206,25 +206,25 @@ def test_a_batch_without_end_leaves_the_kink_alone() -> None:
     prices = {"input": 5e-6, "output": 5e-6, "long_output": 7.5e-6, "long_context_threshold": 200e3}
     # a mean context of 300k beyond the threshold makes half as much again fair
     known = {"weight_fetch_ratio": 0, "longest_context": 400e3, "traffic_exponent": 0}
-    found = rs.infer(prices, relative_markup=1, threshold_alignment=1, rounding=0.0, **known)
-    kv = found["kv_bytes_per_token"]
+    result = rs.infer(prices, relative_markup=1, threshold_alignment=1, rounding=0.0, **known)
+    kv = result["kv_bytes_per_token"]
     assert kv.verdict == "interval"
     assert (kv.low, kv.high) == pytest.approx((100e9 / 300 / 200e3,) * 2, rel=1e-6)  # a slice of the exponent
-    assert found["kink_context"].low == found["kink_context"].high == 200e3
-    assert "I11" not in found.contradictions.index
+    assert result["kink_context"].low == result["kink_context"].high == 200e3
+    assert "I11" not in result.contradictions.index
 
 
 # ------------------------------------------------------------------------------------------------------- contradictions
 
 
 def test_compute_bound_contexts_and_dear_answers_exclude_each_other() -> None:
-    found = rs.infer(OPUS)
-    row = found.contradictions.loc["I11"]
+    result = rs.infer(OPUS)
+    row = result.contradictions.loc["I11"]
     assert (row["one"], row["other"]) == ("output_price", "long_context_threshold")
     assert row["factor"] == pytest.approx(5 / 1.5 / 1.02**2 / 1.25, rel=1e-9)
     assert "B_0/5" in row["why"]
     assert "5 L_0" in row["why"]
-    assert found["kink_context"].high == 0
+    assert result["kink_context"].high == 0
     near = rs.infer({"input": 5e-6, "output": 6e-6, "long_output": 9e-6, "long_context_threshold": "200k"})
     assert "I11" not in near.contradictions.index
 
@@ -239,27 +239,27 @@ def test_levels_of_prices_are_far_from_costs() -> None:
 
 
 def test_keeping_is_priced_as_hbm_where_flash_would_do() -> None:
-    found = rs.infer(OPUS)
-    assert found.tiers.loc["HBM", "fits"]
-    assert found.tiers["fits"].sum() == 1
-    assert "tier" in found.contradictions.index
-    assert found.contradictions.loc["tier", "factor"].min() > 1000
-    drain = found["tier_drain_time"]
+    result = rs.infer(OPUS)
+    assert result.tiers.loc["HBM", "fits"]
+    assert result.tiers["fits"].sum() == 1
+    assert "tier" in result.contradictions.index
+    assert result.contradictions.loc["tier", "factor"].min() > 1000
+    drain = result["tier_drain_time"]
     assert drain.low == drain.high == pytest.approx(0.024)
 
 
 def test_a_longer_hold_for_less_is_a_contradiction() -> None:
-    found = rs.infer({**LIST, "cache_write_5m": "$10/Mtok", "cache_write_1h": "$6/Mtok"})
-    assert found["hold_price"].verdict == "contradiction"
-    assert found.contradictions.loc["hold price", "factor"] == math.inf
+    result = rs.infer({**LIST, "cache_write_5m": "$10/Mtok", "cache_write_1h": "$6/Mtok"})
+    assert result["hold_price"].verdict == "contradiction"
+    assert result.contradictions.loc["hold price", "factor"] == math.inf
 
 
 def test_an_answer_below_its_arithmetic_is_a_contradiction() -> None:
-    found = rs.infer({"input": 5e-6, "output": 1e-6})
-    assert found["decode_cost_ratio"].verdict == found["kv_bytes_per_token"].verdict == "contradiction"
-    assert found.contradictions.loc["answers below cost", "factor"] == pytest.approx(5 / 1.5 / 1.02**2, rel=1e-9)
-    assert {found[what].verdict for what in CAUSES} == {"contradiction"}
-    assert "output tokens cost less than their compute" in found["batch_size"].why
+    result = rs.infer({"input": 5e-6, "output": 1e-6})
+    assert result["decode_cost_ratio"].verdict == result["kv_bytes_per_token"].verdict == "contradiction"
+    assert result.contradictions.loc["answers below cost", "factor"] == pytest.approx(5 / 1.5 / 1.02**2, rel=1e-9)
+    assert {result[what].verdict for what in CAUSES} == {"contradiction"}
+    assert "output tokens cost less than their compute" in result["batch_size"].why
 
 
 CAUSES = ["decode_cost_ratio", "decode_prefill_utilization", "balance_context", "kink_context"]
@@ -297,55 +297,55 @@ LONG = {**LIST, "long_context_threshold": "200k"}
 def test_prices_that_no_course_of_the_cost_explains(
     prices: dict[str, Any], known: dict[str, Any], factors: dict[str, float], why: str
 ) -> None:
-    found = rs.infer(prices, **known)
+    result = rs.infer(prices, **known)
     for what in (*CAUSES, "kv_bytes_per_token"):
-        assert (found[what].verdict, found[what].why) == ("contradiction", why)
-    told = found.contradictions["factor"].drop("I38")
+        assert (result[what].verdict, result[what].why) == ("contradiction", why)
+    told = result.contradictions["factor"].drop("I38")
     assert dict(told) == pytest.approx(factors, rel=1e-9)  # rounding and markups at their most favourable
 
 
 def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> None:
     near = {**LONG, "output": "$6/Mtok"}
     known = {"weight_fetch_ratio": 0.5, "relative_markup": 1, "rounding": 0.0}
-    found = rs.infer(near, **known)
-    kv = found["kv_bytes_per_token"]
+    result = rs.infer(near, **known)
+    kv = result["kv_bytes_per_token"]
     # half of the arithmetic's time is left to the cache, of 100e9 parameters at 300 operations a byte
     assert kv.nominal == pytest.approx(100e9 / 300 / 2 / 200e3)
     assert (kv.low, kv.high) == pytest.approx((kv.nominal / 1.25, kv.nominal / 0.8))  # the threshold's alignment
     assert kv.why == "the threshold, above which KV-cache and weight reads take longer than compute"
-    assert (found["kink_context"].low, found["kink_context"].why) == (pytest.approx(160e3), "the threshold")
+    assert (result["kink_context"].low, result["kink_context"].why) == (pytest.approx(160e3), "the threshold")
     kept = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
     row = kept.contradictions.loc["KV cache per token"]
     assert (row["one"], row["other"]) == ("long_context_threshold", "hold_price")
 
 
 def test_weights_that_outlast_the_arithmetic_leave_no_kink() -> None:
-    found = rs.infer({**LONG, "output": "$15/Mtok", "long_output": "$30/Mtok"}, weight_fetch_ratio=(2, 3))
-    assert (found["kink_context"].low, found["kink_context"].high) == (0, 0)
-    assert found["kink_context"].why.endswith("weight reads take more time than compute")
+    result = rs.infer({**LONG, "output": "$15/Mtok", "long_output": "$30/Mtok"}, weight_fetch_ratio=(2, 3))
+    assert (result["kink_context"].low, result["kink_context"].high) == (0, 0)
+    assert result["kink_context"].why.endswith("weight reads take more time than compute")
     # weights take two to three times the arithmetic: the batch is a half to a third of the balance batch
-    assert found["batch_over_balance_batch"].low == pytest.approx(1 / 3)
-    assert found["batch_over_balance_batch"].high == pytest.approx(1 / 2)
+    assert result["batch_over_balance_batch"].low == pytest.approx(1 / 3)
+    assert result["batch_over_balance_batch"].high == pytest.approx(1 / 2)
 
 
 def test_long_contexts_and_keeping_that_disagree_are_a_contradiction() -> None:
     prices = {**dict(rs.api_prices["Gemini 3.1 Pro"].values), "cache_storage_price": "$300/Mtok/h"}
-    found = rs.infer(prices, tiers="HBM")
-    assert found["kv_bytes_per_token"].verdict == "contradiction"
-    assert math.isnan(found["kv_bytes_per_token"].low)
-    assert found.contradictions.loc["KV cache per token", "factor"] > 10
+    result = rs.infer(prices, tiers="HBM")
+    assert result["kv_bytes_per_token"].verdict == "contradiction"
+    assert math.isnan(result["kv_bytes_per_token"].low)
+    assert result.contradictions.loc["KV cache per token", "factor"] > 10
     assert rs.infer("Gemini 3.1 Pro", tiers="HBM")["kv_bytes_per_token"].verdict == "interval"
 
 
 def test_what_is_lacking_is_said() -> None:
-    found = rs.infer(LIST)
-    kv = found["kv_bytes_per_token"]
+    result = rs.infer(LIST)
+    kv = result["kv_bytes_per_token"]
     assert kv.verdict == "not determined"
     assert "lacks a price above a context threshold" in kv.why
-    assert found["hold_price"].verdict == found["storage_price_per_byte"].verdict == "not determined"
-    assert found["decode_cost_ratio"].verdict == "interval"
+    assert result["hold_price"].verdict == result["storage_price_per_byte"].verdict == "not determined"
+    assert result["decode_cost_ratio"].verdict == "interval"
     with pytest.raises(UnknownName, match="unknown verdict 'batch_siz'; did you mean 'batch_size'"):
-        found["batch_siz"]
+        result["batch_siz"]
     near = rs.infer({**LONG, "output": "$6/Mtok"})  # near a prompt's price: there may be a kink, at the threshold
     assert near["kv_bytes_per_token"].why == "lacks a price above a context threshold"
     assert (near["kink_context"].low, near["kink_context"].nominal) == (0, 200e3)
@@ -364,8 +364,8 @@ def test_what_is_lacking_is_said() -> None:
 
 @pytest.mark.parametrize("name", VENDORS)
 def test_every_list_gives_verdicts(name: str) -> None:
-    found = rs.infer(name)
-    table = found.verdicts
+    result = rs.infer(name)
+    table = result.verdicts
     assert set(table["verdict"]) <= {"interval", "contradiction", "not determined"}
     assert {
         "kv_bytes_per_token",
@@ -380,9 +380,9 @@ def test_every_list_gives_verdicts(name: str) -> None:
     assert table["why"].str.len().gt(5).all()
     assert table.loc["decode_cost_ratio", "verdict"] == "interval"
     long = "long_output_price" in rs.api_prices[name].values
-    assert (table.loc["kv_bytes_per_token", "verdict"] != "not determined") == long, found["kv_bytes_per_token"].why
-    assert found.tariff.name in str(found)
-    assert found._repr_html_().count("<table") >= 2
+    assert (table.loc["kv_bytes_per_token", "verdict"] != "not determined") == long, result["kv_bytes_per_token"].why
+    assert result.tariff.name in str(result)
+    assert result._repr_html_().count("<table") >= 2
 
 
 def test_every_list_of_2026_is_read() -> None:
@@ -469,8 +469,8 @@ def test_forms_of_a_list_are_the_same() -> None:
 
 
 def test_everything_that_is_assumed_is_listed_with_its_source() -> None:
-    found = rs.infer(OPUS)
-    table = found.assumptions
+    result = rs.infer(OPUS)
+    table = result.assumptions
     assert (table["source"].str.len() > 5).all()
     assert not table["given"].any()
     assert {
@@ -506,10 +506,10 @@ def test_the_cache_goes_with_the_size_of_the_model() -> None:
 def test_what_a_model_states_of_its_own_machine_is_left_out() -> None:
     """The lecture's model comes with the balance of its chips, and with a cache: one is H100's, the other is asked."""
     parameters = {"active_parameters": 100e9, "total_parameters": 800e9, "bytes_per_weight": 1}
-    found, plain = (rs.infer(OPUS, hardware="H100", **model) for model in ({"model": "lecture"}, parameters))
-    pd.testing.assert_frame_equal(found.verdicts, plain.verdicts)
+    result, plain = (rs.infer(OPUS, hardware="H100", **model) for model in ({"model": "lecture"}, parameters))
+    pd.testing.assert_frame_equal(result.verdicts, plain.verdicts)
     known = {"peak_flops": 300 * 8e12, "hbm_bandwidth": 8e12}
-    assert found["batch_size"].low > 1.5 * rs.infer(OPUS, **known)["batch_size"].low  # 1979 / 3.35 operations a byte
+    assert result["batch_size"].low > 1.5 * rs.infer(OPUS, **known)["batch_size"].low  # 1979 / 3.35 operations a byte
 
 
 @pytest.mark.usefixtures("fresh_catalogs")
@@ -527,9 +527,9 @@ def test_a_model_whose_cache_is_not_known_is_not_compared(tmp_path: Path) -> Non
 
 
 def test_architectures_have_the_cache_that_was_inferred() -> None:
-    found = rs.infer(OPUS)
-    table = found.architectures
-    kv = found["kv_bytes_per_token"]
+    result = rs.infer(OPUS)
+    table = result.architectures
+    kv = result["kv_bytes_per_token"]
     shapes = table[table["kind"] == "shape"]
     assert len(shapes) > 20
     assert shapes["kv_bytes_per_token"].between(kv.low, kv.high).all()
@@ -549,13 +549,13 @@ def test_architectures_have_the_cache_that_was_inferred() -> None:
 
 
 def test_the_picture_shows_the_intervals() -> None:
-    found = rs.infer(OPUS)
-    ax = found.plot()
-    kv = found["kv_bytes_per_token"]
+    result = rs.infer(OPUS)
+    ax = result.plot()
+    kv = result["kv_bytes_per_token"]
     (band,) = [patch for patch in ax.patches if patch.get_label() == "verdict"]
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((kv.low, kv.high))
     lines = {str(line.get_label()): line for line in ax.get_lines()}
-    kept = found.tiers.loc["HBM"]
+    kept = result.tiers.loc["HBM"]
     assert lines["hold price, HBM"].get_xdata() == pytest.approx((kept["low"], kept["high"]))
     assert ax.get_xscale() == "log"
     rs.infer(LIST).plot()

@@ -46,13 +46,13 @@ def extremes(quantity: str, ends: Ends) -> tuple[float, float]:
 def test_relations(vendor: str) -> None:
     """Each is as wide as its formula at the corners; those of other relations' intervals among them."""
     given = {"compute_efficiency": (0.4, 0.7), "active_parameters": (50e9, 200e9), "weight_fetch_ratio": (0.25, 0.75)}
-    found = rs.infer(vendor, rounding=ROUNDING, **given)
+    result = rs.infer(vendor, rounding=ROUNDING, **given)
     checked = 0
-    for quantity, row in found.relations.iterrows():
-        ends = known(vendor, found.assumptions)
+    for quantity, row in result.relations.iterrows():
+        ends = known(vendor, result.assumptions)
         for name, source in INSTEAD.items():
-            if source in found.relations.index and (name not in ends or quantity == "kv_bytes_from_kink"):
-                ends[name] = tuple(found.relations.loc[source, ["low", "high"]])
+            if source in result.relations.index and (name not in ends or quantity == "kv_bytes_from_kink"):
+                ends[name] = tuple(result.relations.loc[source, ["low", "high"]])
         try:
             expected = extremes(quantity, ends)
         except MissingError:

@@ -1,4 +1,4 @@
-"""Many LoRA adapters: their bytes, which of them a pass reads and memory holds, and what they act on."""
+"""LoRA adapters: bytes in a pass and in memory, and affected quantities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_adapter_of_rank_16_is_131_megabytes() -> None:
 
 @pytest.mark.parametrize(("adapters", "exponent"), [(20, 0), (200, 1), (3000, 0.6), (1000, 1.5)])
 def test_distinct_adapters_and_hits_are_those_of_draws(adapters: int, exponent: float) -> None:
-    """Different ones in a batch exactly; hits of a least recently used cache within 0.01."""
+    """Exact distinct adapters in a batch. Hits of an LRU adapter pool within 0.01."""
     shares = np.arange(1, adapters + 1) ** -float(exponent)
     shares /= shares.sum()
     given = {"lora_adapters": adapters, "lora_zipf_exponent": exponent}
@@ -47,8 +47,8 @@ def test_distinct_adapters_and_hits_are_those_of_draws(adapters: int, exponent: 
                 held[adapter] = None
                 if len(held) > slots:
                     held.popitem(last=False)
-        found = rs.value("adapter_hit_rate", given, resident_adapters=slots)
-        assert found == pytest.approx(hits / 50_000, abs=0.01)
+        result = rs.value("adapter_hit_rate", given, resident_adapters=slots)
+        assert result == pytest.approx(hits / 50_000, abs=0.01)
 
 
 def test_derivatives_by_batch_popularity_and_room() -> None:
@@ -70,7 +70,7 @@ def test_no_adapters_change_no_bit(load: dict[str, Any]) -> None:
 
 
 def test_adapters_act_on_every_outcome() -> None:
-    """Reads, room, arithmetic and cost of a closed loop; percentiles at a rate of arrivals."""
+    """Reads, capacity, compute and cost of a closed loop, percentiles of an open one."""
     more = [
         "fetched_weight_bytes", "flops_per_token", "pass_time", "time_per_output_token", "time_to_first_token",
         "cost_per_output_token", "hbm_used", "prefill_time",
@@ -102,8 +102,8 @@ def test_a_pass_streams_the_adapters_that_memory_lacks() -> None:
 
 
 def test_a_loaded_adapter_takes_its_bytes_over_the_link() -> None:
-    found = rs.value("adapter_load_time", SERVED, **{**FEW, "lora_zipf_exponent": 0})
-    assert found == pytest.approx(0.9 * 131_072_000 / (8 * 50e9), rel=1e-9)
+    result = rs.value("adapter_load_time", SERVED, **{**FEW, "lora_zipf_exponent": 0})
+    assert result == pytest.approx(0.9 * 131_072_000 / (8 * 50e9), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Laws of the serving chain: the bound lies below the estimate, loads agree, and what is off changes nothing."""
+"""Laws of the serving chain: bound below estimate, equal loads, no effect if disabled."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ SCENARIO: dict[str, Any] = {
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("calibration", ["floor", "serving"])
 def test_clients_that_fit_are_a_batch(model: str, calibration: str) -> None:
-    asked = {**SCENARIO, "model": model, "calibration": calibration, "weight_format": "fp8"}
+    requested = {**SCENARIO, "model": model, "calibration": calibration, "weight_format": "fp8"}
     for n in (1, 7, 32):
-        by_clients = rs.value("pass_time", asked, concurrency=n)
-        batches = rs.value("microbatches", Settled(asked))
-        assert by_clients == rs.value("pass_time", asked, batch_size=n / batches)  # type: ignore[operator]
+        by_clients = rs.value("pass_time", requested, concurrency=n)
+        batches = rs.value("microbatches", Settled(requested))
+        assert by_clients == rs.value("pass_time", requested, batch_size=n / batches)  # type: ignore[operator]
 
 
 OFF: dict[str, dict[str, Any]] = {
@@ -100,19 +100,25 @@ OFF: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("technique", OFF)
 @pytest.mark.parametrize("calibration", ["floor", "serving"])
 def test_what_is_off_changes_no_bit(technique: str, calibration: str) -> None:
-    asked = {**SCENARIO, "model": "DeepSeek-V3", "weight_format": "fp8", "calibration": calibration, "concurrency": 64}
+    requested = {
+        **SCENARIO,
+        "model": "DeepSeek-V3",
+        "weight_format": "fp8",
+        "calibration": calibration,
+        "concurrency": 64,
+    }
     layout = {"tensor_parallel": 1, "attention_data_parallel": 16}
     for name in ("pass_time", "time_per_output_token", "request_latency", "cost_per_output_token", "hbm_used"):
-        for base in (asked, {**asked, **layout}):
+        for base in (requested, {**requested, **layout}):
             assert rs.value(name, Settled({**base, **OFF[technique]})) == rs.value(name, base), name
 
 
 def test_clients_and_a_batch_that_disagree_are_refused() -> None:
-    asked = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "context_length": 8000}
+    requested = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "context_length": 8000}
     with pytest.raises(rs.errors.ValueRangeError, match="128 requests, and 64 sequences in the batches"):
-        rs.value("pass_time", asked, batch_size=64, concurrency=128)
+        rs.value("pass_time", requested, batch_size=64, concurrency=128)
     with pytest.raises(rs.errors.ValueRangeError, match="64 requests, and 32 sequences"):
-        rs.evaluate("pass_time", asked, batch_size=[64, 32], concurrency=64)
+        rs.evaluate("pass_time", requested, batch_size=[64, 32], concurrency=64)
     with pytest.raises(rs.errors.ValueRangeError, match="disagree"):
         rs.value("running_sequences", batch_size=64.0, concurrency=128.0)
     assert rs.value("running_sequences", Settled({"batch_size": 64, "concurrency": 256, "pipeline_stages": 4})) == 256

@@ -1,4 +1,4 @@
-"""Mistakes in conditions and formulas: each is named with its place, and no text does harm or takes long."""
+"""Mistakes in conditions and formulas: errors give the position, and no text takes long."""
 
 import time
 
@@ -38,20 +38,20 @@ from roofslate.registry.tokens import MOST_CHARACTERS
         ("(pass_time)² < 1", "'²', character 12", "powers are not allowed"),
         ("(batch_size 3) < 4", "'3', character 13", "an operation is missing before this"),
         ("min(batch_size 3) < 4", "'3', character 16", "an operation is missing before this"),
-        ("(batch_size, 3) < 4", "',', character 12", "a comma stands between the arguments of a function"),
+        ("(batch_size, 3) < 4", "',', character 12", "a comma separates arguments of a function"),
         ("pass_time = 1", "'=', character 11", "write '==', '<=' or '>='"),
         ("pass_time =< 1", "'=', character 11", "write '==', '<=' or '>='"),
         ("pass_time ≤ 1", "'≤', character 11", "write '<='"),
         ("pass_time == 1", "'==', character 11", "'==' compares choices; numbers compare by < <= > >="),
         ("1 < pass_time != 1", "'!=', character 15", "'!=' compares choices"),
         ("1 < pass_time < 2 < 3", "'<', character 19", "at most three sides"),
-        ("(pass_time < 1) and 1 < 2", "'<', character 12", "a comparison cannot stand in brackets"),
-        ("max(pass_time < 1, 2) < 2", "'<', character 15", "a comparison cannot stand in brackets"),
+        ("(pass_time < 1) and 1 < 2", "'<', character 12", "a comparison takes no brackets"),
+        ("max(pass_time < 1, 2) < 2", "'<', character 15", "a comparison takes no brackets"),
         ("(pass_time + 1 s", "'(', character 1", "this bracket is not closed"),
         ("pass_time) < 1", "')', character 10", "this bracket was not opened"),
         ("() < 1", "')', character 2", "is missing here"),
         ("pass_time < 1, 2 < 3", "',', character 14", "conditions are joined by 'and'"),
-        ("pass_time < 1,2345", "',', character 14", "three digits of a number"),
+        ("pass_time < 1,2345", "',', character 14", "thousands in a number"),
         ("max(1,667) < 2", "'1,667', character 5", "one number or two"),
         ("max(1,667,5) < 2", "'1,667', character 5", "one number or two"),
         ("pass_time < 1.2.3", "'.3', character 16", "an operation is missing"),
@@ -65,7 +65,7 @@ from roofslate.registry.tokens import MOST_CHARACTERS
         ("sqrt(1, 2) < 1", "'sqrt', character 1", "sqrt takes one argument, got 2"),
         ("exp() < 1", "')', character 5", "is missing here"),
         ("pass_time < nan", "'nan', character 13", "nothing compares with NaN"),
-        ("pass_time / 64 / s < 3", "'/', character 16", "it is unclear what is divided by this unit"),
+        ("pass_time / 64 / s < 3", "'/', character 16", "the dividend of this unit is ambiguous"),
         ("pass_time < $", "'$', character 13", "is missing here"),
         ("pass_time; 1", "';', character 10", "not part of the grammar"),
         ("pass_time.real < 1", "'.', character 10", "not part of the grammar"),
@@ -146,9 +146,9 @@ def test_units_that_do_not_fit(text, place, message):
         ("pass_tme < 3", "'pass_tme', character 1", "unknown quantity 'pass_tme'; did you mean 'pass_time'?"),
         ("zzzzzz < 3", "'zzzzzz', character 1", "unknown quantity 'zzzzzz'"),
         ("pass_time² < 3", "'pass_time²', character 1", "did you mean 'pass_time'?"),
-        ("ms < 3", "'ms', character 1", "it is a unit, which stands after a number"),
-        ("64 * h < 3", "'h', character 6", "it is a unit, which stands after a number"),
-        ("overlap == none", "'none', character 12", "the word of a choice stands in quotes"),
+        ("ms < 3", "'ms', character 1", "a unit follows a number"),
+        ("64 * h < 3", "'h', character 6", "a unit follows a number"),
+        ("overlap == none", "'none', character 12", "a word of a choice needs quotes"),
         ("overlap == 'nne'", "\"'nne'\", character 12", "unknown overlap 'nne'; did you mean 'none'?"),
         ("'x' != (overlap)", "\"'x'\", character 1", "unknown overlap 'x'; known are 'board', 'serial_kv', 'none'"),
         ("model < 3", "'model', character 1", "'model' is an input that names a preset"),
@@ -312,7 +312,7 @@ WORDS += [
 
 
 def refusal(call, text):
-    """What a call says against a text; nothing where it reads it."""
+    """Return the error of a call for a text, None if it can be read."""
     try:
         call(text)
     except errors.RoofslateError as error:

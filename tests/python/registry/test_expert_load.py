@@ -1,4 +1,4 @@
-"""Imbalance of routed experts: against draws of popularity and tokens, the published figures, and what it acts on."""
+"""Imbalance of routed experts: against random draws, published figures, and effects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.checks import cases
 
 
 def shares_of_experts(draw: np.random.Generator, experts: int, cv: float, kind: str, most: float) -> Any:
-    """Chance of each expert to be chosen, none above that of an expert that every token chooses."""
+    """Return each expert's probability of a choice, limited by one in every token."""
     if kind == "gamma":
         shares = draw.gamma(1 / cv**2, cv**2, experts)
     else:
@@ -29,7 +29,7 @@ def capped(shares: Any, most: float) -> Any:
 
 
 def rebalanced(shares: Any, chips: int, copies: int) -> tuple[Any, list[list[int]]]:
-    """As EPLB does: a copy more of the hottest expert each time, then each copy to the chip with the least load."""
+    """Balance like EPLB: copy the hottest expert, then assign copies to the least loaded chip."""
     of_each = np.ones(len(shares), int)
     for _ in range(copies):
         of_each[np.argmax(shares / of_each)] += 1
@@ -44,7 +44,7 @@ def rebalanced(shares: Any, chips: int, copies: int) -> tuple[Any, list[list[int
 
 
 def test_imbalance_is_that_of_drawn_tokens() -> None:
-    """Within 6 % on 90 % of cases as placed, within 15 % rebalanced; the experts touched on a chip within 12 %."""
+    """Within 6% in 90% of cases as placed, 15% rebalanced, 12% for active experts per chip."""
     draw = np.random.default_rng(20261123)
     errors: list[list[float]] = []
     for case in range(160):
@@ -92,15 +92,15 @@ def test_imbalance_of_wide_expert_parallelism(chips: int, copies: int, placed: A
     given = {**WIDE, "expert_parallel": chips}
     eplb = {"expert_placement": "rebalanced", "expert_statistics_drift": 0.1, "redundant_experts": copies}
     for tokens, before, after in zip((4, 32, 256), placed, moved, strict=True):
-        found = rs.value("expert_imbalance", given, routed_tokens=tokens * chips)
-        assert found == pytest.approx(before, abs=0.006)
+        result = rs.value("expert_imbalance", given, routed_tokens=tokens * chips)
+        assert result == pytest.approx(before, abs=0.006)
         assert rs.value("expert_imbalance", given, routed_tokens=tokens * chips, **eplb) == pytest.approx(
             after, abs=0.006
         )
 
 
 def test_what_rearranging_gained_says_how_uneven_experts_are() -> None:
-    """16.7 % by rearranging alone on 8 chips (ROCm/ATOM#1210) asks for a variation of 0.7 at least."""
+    """A gain of 16.7% only by placement on 8 chips (ROCm/ATOM#1210) needs a variation of 0.7."""
     given = {"experts": 256, "experts_per_token": 8, "expert_parallel": 8, "routed_tokens": 8192}
     gain = [
         rs.value("expert_imbalance", given, expert_popularity_cv=cv)

@@ -1,4 +1,4 @@
-"""Promises of a service under load against simulated requests; the cost of a day against DeepSeek's."""
+"""Goodput under load against simulated requests, and DeepSeek's daily cost."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_attainment_undoes_percentiles(rate: float, percentile: str, share: floa
     service = SERVICE | {"arrival_rate": rate}
     for name in (FIRST, EACH):
         target = rs.value(f"{name}_{percentile}", service)
-        found = rs.value(f"{name}_attainment", service, **{f"{name}_target": target})
-        assert found == pytest.approx(share, abs=0.01)
+        result = rs.value(f"{name}_attainment", service, **{f"{name}_target": target})
+        assert result == pytest.approx(share, abs=0.01)
 
 
 def test_attainment_rises_with_the_target_and_falls_with_the_rate() -> None:
@@ -113,8 +113,8 @@ def test_refusals_without_a_slope_are_erlangs() -> None:
 def test_batch_loss_is_a_share_of_a_cut_negative_binomial() -> None:
     for n, shape, odds in ((30.0, 12.0, 0.7), (16.0, 3.5, 0.8), (20.0, 5.0, 1.7)):
         shares = np.cumprod([1.0, *(odds * (k + shape - 1) / k for k in range(1, int(n) + 1))])
-        found = rs.math._routine("batch_loss", n, shape, odds)
-        assert found == pytest.approx(shares[-1] / shares.sum(), rel=1e-12)
+        result = rs.math._routine("batch_loss", n, shape, odds)
+        assert result == pytest.approx(shares[-1] / shares.sum(), rel=1e-12)
 
 
 def test_all_that_is_too_much_is_refused_and_none_without_a_limit() -> None:

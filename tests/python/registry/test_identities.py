@@ -1,4 +1,4 @@
-"""Laws that hold whatever the numbers: order, scale, limits, round trips, and the graph cut at any place."""
+"""Laws for all numbers: order, scale, limits, round trips, and cuts of the graph."""
 
 import math
 
@@ -60,10 +60,10 @@ TIMES = ["compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time", "p
 @given(scenarios(), st.sampled_from(["batch_size", "context_length", "kv_bytes_per_token", "bytes_per_weight"]))
 def test_times_grow_with_the_work(scenario, name):
     axis = scenario[name] * np.linspace(0.1, 10, 300)
-    found = rs.evaluate(TIMES, {**scenario, name: np.maximum(axis, 1e-3)})
+    result = rs.evaluate(TIMES, {**scenario, name: np.maximum(axis, 1e-3)})
     for time in TIMES:
-        if found[time].dims:
-            assert (np.diff(found[time]) >= 0).all(), time
+        if result[time].dims:
+            assert (np.diff(result[time]) >= 0).all(), time
 
 
 @given(
@@ -77,10 +77,10 @@ def test_times_shrink_with_the_machine(scenario, name):
         if name == "chips"
         else scenario[name] * np.linspace(0.1, 10, 300)
     )
-    found = rs.evaluate(TIMES, {**scenario, name: axis})
+    result = rs.evaluate(TIMES, {**scenario, name: axis})
     for time in TIMES:
-        if found[time].dims:
-            assert (np.diff(found[time]) <= 0).all(), time
+        if result[time].dims:
+            assert (np.diff(result[time]) <= 0).all(), time
 
 
 @given(ANY)
@@ -299,7 +299,7 @@ def test_units_of_a_result_come_back(scenario, asked):
 
 
 def _supply(q, x):
-    """Whether a value may be given for a quantity: finite, or infinity where its range has it."""
+    """Return True for a valid value of a quantity: finite, or infinity if in its range."""
     return isinstance(x, str) or (
         q.low <= x <= q.high and not (q.above_low and x == q.low) and (math.isfinite(x) or q.takes_infinity)
     )
@@ -335,7 +335,7 @@ def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
 
 
 def _is_changed_elsewhere(name, output):
-    """Whether an output takes a quantity where what it rests on is another: cut, it would be the same there."""
+    """Return True if an output depends on a quantity, by a change of its ancestors."""
     for other in {output, *ancestors(output)}:
         q = entries()[other]
         if q.changed and name in {q.needs[0], *ancestors(q.needs[0])} and q.changed in ancestors(name):
@@ -355,10 +355,10 @@ def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
             continue
         cut = rs.evaluate(outputs, Settled({**whole_scenario, name: own}))
         for output in outputs:
-            found, value = cut[output].item(), expected[output]
+            result, value = cut[output].item(), expected[output]
             choices = entries()[output].choices
-            found = choices[int(found)] if choices and not isinstance(found, str) else found
-            assert found == value or bits(found) == bits(value), (output, name)
+            result = choices[int(result)] if choices and not isinstance(result, str) else result
+            assert result == value or bits(result) == bits(value), (output, name)
 
 
 LOAD = {"batch_size", "concurrency", "admitted_batch", "running_sequences", "sequences_in_flight"}

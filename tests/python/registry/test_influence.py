@@ -58,7 +58,7 @@ def more(name: str, base: dict[str, Any]) -> dict[str, float]:
 
 
 def lever(row: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is set before and after."""
+    """Return the inputs set before and after."""
     base = BASES[row["base"]]
     dense = {"model": "DeepSeek-V3"}
     grown = rs.value("total_parameters", dense) * 1.25 - rs.value("dense_parameters", dense) / 4
@@ -127,8 +127,8 @@ def lever(row: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
         "T15": {"decode_inefficiency": 5},
         "T16": {"inference_tokens": 2e14},
     }
-    found = levers[row["lever"]]
-    before, after = found if isinstance(found, tuple) else ({}, found)
+    result = levers[row["lever"]]
+    before, after = result if isinstance(result, tuple) else ({}, result)
     return {**base, **before}, {**base, **before, **after}
 
 

@@ -1,4 +1,4 @@
-"""Layouts by a rule: of training runs, and of tables in which rows decide whether there is a rule."""
+"""Layouts by rule: of training runs, and of tables with rows that determine the rule."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def test_a_training_run_without_a_layout_takes_that_of_the_rule(
 ) -> None:
     named = {name: x for name, x in zip(PARTS, parts, strict=True) if x is not None}
     by_hand = Settled({**run, **named})
-    asked = Settled({**run, **given})
+    requested = Settled({**run, **given})
     for calibration in ({"layout": "parallel"}, {"calibration": "training"}):
         for name in ("training_step_time", "training_memory", "training_utilization", "pretraining_cost"):
             expected = rs.value(name, by_hand, **calibration)
-            assert rs.value(name, asked, **calibration) == expected, name
-            found = rs.evaluate(name, asked, **calibration)
-            assert float(found) == expected
-            assert found.attrs["layout"] == text
-    assert f"layout {text}" in str(rs.explain("training_step_time", asked, calibration="training"))
+            assert rs.value(name, requested, **calibration) == expected, name
+            result = rs.evaluate(name, requested, **calibration)
+            assert float(result) == expected
+            assert result.attrs["layout"] == text
+    assert f"layout {text}" in str(rs.explain("training_step_time", requested, calibration="training"))
 
 
 def test_the_rule_takes_the_least_tensor_and_pipeline_parallelism_with_room() -> None:
@@ -72,7 +72,7 @@ def test_the_rule_takes_the_least_tensor_and_pipeline_parallelism_with_room() ->
 
 
 def test_chips_alone_make_no_run_of_billions() -> None:
-    """16,384 chips that share each matrix made the run cost $11.7 billion, and $6.4 billion before."""
+    """16,384 chips per matrix raise the run's cost from $6.4 billion to $11.7 billion."""
     assert 4e7 < rs.value("pretraining_cost", Settled(REAL)) < 2e8  # type: ignore[operator]
     pool: Any = rs.evaluate(["pretraining_cost", "training_utilization", "stage_communication_time"], Settled(LLAMA))
     assert float(pool["training_utilization"]) == pytest.approx(1)
@@ -83,10 +83,10 @@ def test_chips_alone_make_no_run_of_billions() -> None:
 
 def test_what_is_given_of_a_whole_layout_stays() -> None:
     given = Settled({**SMALL, "tensor_parallel": 4, "calibration": "training"})
-    found = rs.evaluate(["pipeline_stages", "microbatches", "sharded_state", "training_memory"], given)
-    assert "layout" not in found.attrs
-    assert [float(found[name]) for name in ("pipeline_stages", "microbatches")] == [1, 1]
-    assert float(found["sharded_state"]) == 0
+    result = rs.evaluate(["pipeline_stages", "microbatches", "sharded_state", "training_memory"], given)
+    assert "layout" not in result.attrs
+    assert [float(result[name]) for name in ("pipeline_stages", "microbatches")] == [1, 1]
+    assert float(result["sharded_state"]) == 0
     assert "layout" not in rs.evaluate("pretraining_cost", Settled({**REAL, "training_utilization": 0.4})).attrs
 
 
@@ -130,9 +130,9 @@ def test_axes_and_tables_of_runs_take_a_layout_each() -> None:
     one_by_one = [rs.value("training_step_time", Settled({**REAL, "chips": n})) for n in chips]
     assert rs.evaluate("training_step_time", Settled({**REAL, "chips": chips})).values.tolist() == one_by_one
     rest = {name: x for name, x in REAL.items() if name != "chips"}
-    found = rs.frame(pd.DataFrame({"chips": chips}), "training_step_time", Settled(rest))
-    assert found["training_step_time"].tolist() == one_by_one
-    assert found.attrs["layout"].count("(rule)") == len(set(found.attrs["layout"].split("; "))) > 1
+    result = rs.frame(pd.DataFrame({"chips": chips}), "training_step_time", Settled(rest))
+    assert result["training_step_time"].tolist() == one_by_one
+    assert result.attrs["layout"].count("(rule)") == len(set(result.attrs["layout"].split("; "))) > 1
     runs = pd.DataFrame([SMALL, LLAMA, DEEPSEEK])
     each = [rs.value("training_step_time", run, calibration="training") for run in (SMALL, LLAMA, DEEPSEEK)]
     trained = {"calibration": "training"}
@@ -145,9 +145,9 @@ def test_axes_and_tables_of_runs_take_a_layout_each() -> None:
 def test_what_decides_upon_a_layout_has_an_effect() -> None:
     """Sequence parallelism takes no time, but makes room for fewer stages."""
     run = {name: x for name, x in REAL.items() if name not in ("sequence_parallel", "chip_price")}
-    found = rs.evaluate("training_step_time", run, sequence_parallel="on")
-    assert "unused" not in found.attrs
-    assert rs.value("training_step_time", run, sequence_parallel="on") == float(found)
+    result = rs.evaluate("training_step_time", run, sequence_parallel="on")
+    assert "unused" not in result.attrs
+    assert rs.value("training_step_time", run, sequence_parallel="on") == float(result)
     with pytest.warns(rs.errors.UnusedInput, match="'sequence_parallel' does not enter training_step_time"):
         rs.evaluate(
             "training_step_time",
@@ -190,13 +190,13 @@ def test_a_row_takes_the_layout_that_it_takes_alone(columns: dict[str, list[Any]
     rest = Settled({name: x for name, x in rest.items() if name not in columns})
     table = pd.DataFrame(columns)
     outputs = ["pass_time", "time_per_output_token", "hbm_used"]
-    found = rs.frame(table, outputs, rest)
+    result = rs.frame(table, outputs, rest)
     texts = []
     for k, row in enumerate(table.to_dict("records")):
         alone: Any = rs.evaluate(outputs, rest, **row)
-        assert found.iloc[k].tolist() == [float(alone[name]) for name in outputs], row
+        assert result.iloc[k].tolist() == [float(alone[name]) for name in outputs], row
         texts += [text] if "(rule)" in (text := alone.attrs.get("layout", "")) else []
-    assert set(found.attrs.get("layout", "").split("; ")) == set(texts or [""])
+    assert set(result.attrs.get("layout", "").split("; ")) == set(texts or [""])
 
 
 def test_illegal_rows_are_refused_even_where_they_are_whole() -> None:
@@ -213,10 +213,10 @@ def test_chips_in_chunks_leave_nothing_to_the_rule() -> None:
     import xarray as xr
 
     chips = xr.DataArray(da.from_array(np.array([8.0, 16.0]), chunks=1), dims="chips")
-    asked = {**LOAD, "hardware": "H200", "calibration": "serving", "chips": chips}
+    requested = {**LOAD, "hardware": "H200", "calibration": "serving", "chips": chips}
     with pytest.raises(ValueRangeError, match="chips: an array in chunks leaves no layout to the rule: load it"):
-        rs.evaluate("pass_time", asked)
-    alike = rs.evaluate("pass_time", {**asked, "calibration": "floor"})
+        rs.evaluate("pass_time", requested)
+    alike = rs.evaluate("pass_time", {**requested, "calibration": "floor"})
     assert alike.compute().values.tolist() == [
-        rs.value("pass_time", {**asked, "calibration": "floor", "chips": n}) for n in (8, 16)
+        rs.value("pass_time", {**requested, "calibration": "floor", "chips": n}) for n in (8, 16)
     ]

@@ -1,4 +1,4 @@
-"""Layouts by the rule where chips are given without one, what is legal, and what uneven division costs."""
+"""Layouts by rule for chips given without one, legality, and cost of uneven division."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ RULES: list[tuple[str, str, int, tuple[int, int, int], str]] = [
 def test_chips_without_a_layout_take_that_of_the_rule(
     model: str, hardware: str, chips: int, parts: tuple[int, int, int], text: str
 ) -> None:
-    asked = Settled({**SERVED, "model": model, "hardware": hardware, "chips": chips})
+    requested = Settled({**SERVED, "model": model, "hardware": hardware, "chips": chips})
     named = dict(zip(PARTS, parts, strict=True))
-    assert {name: rs.value(name, asked) for name in PARTS} == named
+    assert {name: rs.value(name, requested) for name in PARTS} == named
     for name in ("time_per_output_token", "time_to_first_token", "cost_per_output_token", "hbm_used"):
-        by_hand = rs.value(name, Settled({**asked, **named}))
-        assert rs.value(name, asked) == by_hand
-        found = rs.evaluate(name, asked)
-        assert float(found) == by_hand
-        assert found.attrs["layout"] == text
-        assert "layout" not in rs.evaluate(name, Settled({**asked, **named})).attrs
-    assert rs.evaluate(["pass_time"], asked).attrs["layout"] == text
-    assert f"layout {text}" in str(rs.explain("pass_time", asked))
+        by_hand = rs.value(name, Settled({**requested, **named}))
+        assert rs.value(name, requested) == by_hand
+        result = rs.evaluate(name, requested)
+        assert float(result) == by_hand
+        assert result.attrs["layout"] == text
+        assert "layout" not in rs.evaluate(name, Settled({**requested, **named})).attrs
+    assert rs.evaluate(["pass_time"], requested).attrs["layout"] == text
+    assert f"layout {text}" in str(rs.explain("pass_time", requested))
 
 
 def test_a_table_takes_the_layouts_of_its_rows() -> None:
@@ -57,21 +57,21 @@ def test_a_table_takes_the_layouts_of_its_rows() -> None:
 
 
 def test_axes_of_models_and_chips_take_a_layout_each() -> None:
-    asked = Settled({**SERVED, "hardware": "H200"})
+    requested = Settled({**SERVED, "hardware": "H200"})
     models, chips = ["DeepSeek-V3", "Llama-3.1-70B", "Qwen3-235B-A22B"], [8, 12, 16]
-    found: Any = rs.evaluate("pass_time", asked, model=models, chips=chips)
+    result: Any = rs.evaluate("pass_time", requested, model=models, chips=chips)
     for m, model in enumerate(models):
         for c, n in enumerate(chips):
-            assert found[m, c] == rs.value("pass_time", asked, model=model, chips=n), (model, n)
+            assert result[m, c] == rs.value("pass_time", requested, model=model, chips=n), (model, n)
 
 
 def test_a_pool_stays_a_pool() -> None:
-    asked: dict[str, Any] = {**LOAD, "model": "DeepSeek-V3", "hardware": "H200", "chips": 16}
-    assert "layout" not in rs.evaluate("pass_time", asked).attrs
-    assert rs.value("pass_time", asked) == rs.value("pass_time", asked, layout="pool")
-    assert rs.value("pass_time", asked) < rs.value("pass_time", asked, layout="parallel")  # type: ignore[operator]
-    pool = rs.value("time_per_output_token", asked, calibration="serving", layout="pool")
-    assert pool != rs.value("time_per_output_token", asked, calibration="serving")
+    requested: dict[str, Any] = {**LOAD, "model": "DeepSeek-V3", "hardware": "H200", "chips": 16}
+    assert "layout" not in rs.evaluate("pass_time", requested).attrs
+    assert rs.value("pass_time", requested) == rs.value("pass_time", requested, layout="pool")
+    assert rs.value("pass_time", requested) < rs.value("pass_time", requested, layout="parallel")  # type: ignore[operator]
+    pool = rs.value("time_per_output_token", requested, calibration="serving", layout="pool")
+    assert pool != rs.value("time_per_output_token", requested, calibration="serving")
 
 
 @pytest.mark.parametrize(
@@ -87,15 +87,17 @@ def test_a_pool_stays_a_pool() -> None:
     ],
 )
 def test_given_parts_are_kept(model: str, chips: int, given: dict[str, Any], completed: tuple[int, int, int]) -> None:
-    asked = Settled({**LOAD, "model": model, "hardware": "H200", "chips": chips, **given})
-    assert tuple(rs.value(name, asked) for name in PARTS) == completed
+    requested = Settled({**LOAD, "model": model, "hardware": "H200", "chips": chips, **given})
+    assert tuple(rs.value(name, requested) for name in PARTS) == completed
 
 
 def test_copies_that_do_not_fit_share_matrices() -> None:
-    asked = Settled({**SERVED, "model": "DeepSeek-V3", "hardware": "H100", "chips": 12, "hbm_capacity": "70 GB"})
-    assert rs.value("tensor_parallel", asked) == 2
-    assert rs.value("kv_cache_capacity", asked) > 0  # type: ignore[operator]
-    assert rs.value("kv_cache_capacity", Settled({**asked, "tensor_parallel": 1, "attention_data_parallel": 12})) == 0
+    requested = Settled({**SERVED, "model": "DeepSeek-V3", "hardware": "H100", "chips": 12, "hbm_capacity": "70 GB"})
+    assert rs.value("tensor_parallel", requested) == 2
+    assert rs.value("kv_cache_capacity", requested) > 0  # type: ignore[operator]
+    assert (
+        rs.value("kv_cache_capacity", Settled({**requested, "tensor_parallel": 1, "attention_data_parallel": 12})) == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,21 +112,21 @@ def test_copies_that_do_not_fit_share_matrices() -> None:
     ],
 )
 def test_what_is_illegal_is_an_error_everywhere(layout: dict[str, Any], complaint: str) -> None:
-    asked: dict[str, Any] = {**SERVED, "model": "Llama-3.1-70B", "hardware": "H100", **layout}
+    requested: dict[str, Any] = {**SERVED, "model": "Llama-3.1-70B", "hardware": "H100", **layout}
     for call in (rs.value, rs.evaluate):
         with pytest.raises(ValueRangeError, match=complaint):
-            call("time_per_output_token", asked)
+            call("time_per_output_token", requested)
     with pytest.raises(ValueRangeError, match=complaint):
-        rs.deploy(asked, objective="time_per_output_token")
-    rest = {name: x for name, x in asked.items() if name != "chips"}
+        rs.deploy(requested, objective="time_per_output_token")
+    rest = {name: x for name, x in requested.items() if name != "chips"}
     with pytest.raises(ValueRangeError, match=complaint):
-        rs.frame(pd.DataFrame({"chips": [asked["chips"]]}), "time_per_output_token", rest)
+        rs.frame(pd.DataFrame({"chips": [requested["chips"]]}), "time_per_output_token", rest)
 
 
 def test_more_stages_than_layers_are_an_error_that_names_the_way_out() -> None:
-    asked: dict[str, Any] = {**SERVED, "model": "Llama-3.1-8B", "hardware": "H100", "chips": 512}
+    requested: dict[str, Any] = {**SERVED, "model": "Llama-3.1-8B", "hardware": "H100", "chips": 512}
     with pytest.raises(ValueRangeError, match="512 chips of one replica make 64 stages of 32 layers: give fewer chips"):
-        rs.value("time_per_output_token", asked)
+        rs.value("time_per_output_token", requested)
 
 
 # ----------------------------------------------------------------------------------------------------------- the traps
@@ -132,28 +134,30 @@ def test_more_stages_than_layers_are_an_error_that_names_the_way_out() -> None:
 
 def test_exchanges_of_any_expert_parallelism() -> None:
     """T6: what a chip sends does not shrink with the chips that experts are spread over."""
-    asked = Settled(
+    requested = Settled(
         {
             "batch_size": 64, "model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "tensor_parallel": 1,
             "attention_data_parallel": 16, "communication": "exposed",
         }
     )  # fmt: skip
-    sent = {n: rs.value("all_to_all_bytes_per_chip", Settled({**asked, "expert_parallel": n})) for n in (1, 2, 8, 16)}
+    sent = {
+        n: rs.value("all_to_all_bytes_per_chip", Settled({**requested, "expert_parallel": n})) for n in (1, 2, 8, 16)
+    }
     assert sent[1] == 0
     shares = {n: float(x) / (1 - 1 / n) for n, x in sent.items() if n > 1}
     assert list(shares.values()) == pytest.approx([shares[16]] * 3, rel=1e-12)
 
 
 def test_hops_of_a_torus() -> None:
-    """T7: the mean way of a byte is 3 links in a torus of 4 x 4 x 4, and 6 in one of 8 x 8 x 8."""
-    asked = Settled(
+    """T7: the mean path is 3 links in a torus of 4 x 4 x 4, and 6 in one of 8 x 8 x 8."""
+    requested = Settled(
         {
             **LOAD, "model": "DeepSeek-V3", "hardware": "H200", "chips": 64, "tensor_parallel": 1,
             "attention_data_parallel": 64, "scale_up_domain": 64,
         }
     )  # fmt: skip
-    switched = rs.value("all_to_all_time", asked)
-    torus = rs.value("all_to_all_time", Settled({**asked, "torus_dimensions": 3}))
+    switched = rs.value("all_to_all_time", requested)
+    torus = rs.value("all_to_all_time", Settled({**requested, "torus_dimensions": 3}))
     assert torus == pytest.approx(3 * float(switched) / (1 - 1 / 64), rel=1e-12)  # its own part, at no hop
     assert rs.value("mean_hops", torus_dimensions=3, chips=512, scale_up_domain=512) == pytest.approx(6)
     for system, hops in (("TPU 7x cube", 3), ("TPU v4 pod", 12)):
@@ -180,19 +184,19 @@ def test_uneven_stages_and_experts_cost_what_the_fullest_takes() -> None:
 
 def test_estimates_of_the_first_example() -> None:
     """README: a lower bound and an estimate, without a layout."""
-    found = rs.evaluate(
+    result = rs.evaluate(
         ["time_per_output_token", "time_to_first_token", "cost_per_output_token"], {**LOAD, "chip_price": "2 USD/h"},
         calibration=["floor", "serving"], model="Llama-3.1-70B", weight_format="fp8", hardware="HGX H100",
     )  # fmt: skip
-    assert np.allclose(found["time_per_output_token"], [0.0132, 0.0354], atol=5e-5)
-    assert np.allclose(found["time_to_first_token"], [0.080, 2.09], atol=5e-3)
-    assert np.allclose(found["cost_per_output_token"], [0.92e-6, 2.60e-6], atol=5e-9)
-    assert found.attrs["layout"] == "TP 8 (rule)"
+    assert np.allclose(result["time_per_output_token"], [0.0132, 0.0354], atol=5e-5)
+    assert np.allclose(result["time_to_first_token"], [0.080, 2.09], atol=5e-3)
+    assert np.allclose(result["cost_per_output_token"], [0.92e-6, 2.60e-6], atol=5e-9)
+    assert result.attrs["layout"] == "TP 8 (rule)"
 
 
 def test_folds_say_the_layout_that_the_rule_chose() -> None:
-    asked: dict[str, Any] = {**SERVED, "model": "Llama-3.1-70B", "hardware": "H100", "chips": 16}
-    load = {**asked, "concurrency": [1, 4, 16]}
+    requested: dict[str, Any] = {**SERVED, "model": "Llama-3.1-70B", "hardware": "H100", "chips": 16}
+    load = {**requested, "concurrency": [1, 4, 16]}
     goals = ["cost_per_output_token", "time_per_output_token"]
     found: list[Any] = [
         rs.best(goals[0], Settled(load), over="concurrency"),
@@ -206,12 +210,12 @@ def test_folds_say_the_layout_that_the_rule_chose() -> None:
 
 def test_what_is_sought_leaves_nothing_to_the_rule() -> None:
     """Chips that are sought took the layout of one chip, and said so."""
-    asked: dict[str, Any] = {**LOAD, "model": "Llama-3.1-70B", "hardware": "H100"}
+    requested: dict[str, Any] = {**LOAD, "model": "Llama-3.1-70B", "hardware": "H100"}
     condition = "time_per_output_token <= 20 ms"
     with pytest.raises(ValueRangeError, match="chips is sought and decides upon the layout: give tensor_parallel"):
-        rs.solve("chips", condition, asked, calibration="serving")
-    assert rs.solve("chips", condition, asked).item() > 1  # of a pool
-    load = {name: x for name, x in asked.items() if name != "concurrency"}
+        rs.solve("chips", condition, requested, calibration="serving")
+    assert rs.solve("chips", condition, requested).item() > 1  # of a pool
+    load = {name: x for name, x in requested.items() if name != "concurrency"}
     whole = {"tensor_parallel": 8, "pipeline_stages": 1, "attention_data_parallel": 1}
     by_rule, by_hand = (
         rs.solve("concurrency", condition, load, chips=8, calibration="serving", **layout).item()

@@ -1,4 +1,4 @@
-"""The whole life of a model: chips, time and money, the optimum of a loss law, break-even volumes, laws as presets."""
+"""The life of a model: chips, time, cost, optimum of a loss law, break-even volumes."""
 
 from __future__ import annotations
 
@@ -36,19 +36,21 @@ def test_the_lectures_model_in_one_question() -> None:
 
 
 def test_times_follow_from_chips() -> None:
-    asked = {**LECTURE, **MACHINE}
-    days = rs.value("pretraining_time", asked, chips=100_000) / 86400
+    requested = {**LECTURE, **MACHINE}
+    days = rs.value("pretraining_time", requested, chips=100_000) / 86400
     assert days == pytest.approx(1.2e26 / (4.5e15 * 0.4) / 1e5 / 86400, rel=1e-12)
-    assert rs.value("rl_time", asked, chips=100_000) / 86400 == pytest.approx(days, rel=1e-12)  # on as many chips
-    assert rs.value("rl_time", asked, rl_chips=50_000) / 86400 == pytest.approx(2 * days, rel=1e-12)
-    assert rs.value("pretraining_time", asked, chips=200_000) / 86400 == pytest.approx(days / 2, rel=1e-12)
-    assert rs.value("serving_chips", asked) == pytest.approx(rs.value("inference_chip_time", asked) / (60 * 86400))
+    assert rs.value("rl_time", requested, chips=100_000) / 86400 == pytest.approx(days, rel=1e-12)  # on as many chips
+    assert rs.value("rl_time", requested, rl_chips=50_000) / 86400 == pytest.approx(2 * days, rel=1e-12)
+    assert rs.value("pretraining_time", requested, chips=200_000) / 86400 == pytest.approx(days / 2, rel=1e-12)
+    assert rs.value("serving_chips", requested) == pytest.approx(
+        rs.value("inference_chip_time", requested) / (60 * 86400)
+    )
     fewer = float(rs.solve("chips", "pretraining_time == 90 d", {**LECTURE, **MACHINE}))
     assert fewer == pytest.approx(1e5 * days / 90, rel=1e-9)
 
 
 def test_prompts_other_chips_and_rents() -> None:
-    """A100 in INT8 at 0.6 USD/h serve what A100 in bf16 at 1.4 USD/h trained: each part by its own rates."""
+    """A100 in INT8 at 0.6 USD/h serve the training of A100 in bf16 at 1.4 USD/h, each at its rate."""
     training, prefill, decode = (312e12 * 0.5, 624e12 * 0.4, 624e12 * 0.2)
     share = 0.8
     told = rs.value(
@@ -83,8 +85,8 @@ def test_laws_are_presets_with_sources() -> None:
 
 
 def test_the_law_that_is_meant_is_said() -> None:
-    asked = {**LECTURE, "loss_law": ["Hoffmann", "Besiroglu"]}
-    told = rs.evaluate("optimal_pretraining_tokens", asked)
+    requested = {**LECTURE, "loss_law": ["Hoffmann", "Besiroglu"]}
+    told = rs.evaluate("optimal_pretraining_tokens", requested)
     assert told.dims == ("loss_law",)
     assert told["loss_law"].values.tolist() == ["Hoffmann", "Besiroglu"]
     assert told.to_numpy() == pytest.approx([176.6e12, 70.8e12], rel=5e-4)  # four and three digits
@@ -199,8 +201,8 @@ def test_too_few_tokens_never_break_even() -> None:
 @given(size=sizes, served=volumes)
 @settings(deadline=None, max_examples=15)
 def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float, served: float) -> None:
-    asked: dict[str, Any] = {"loss_law": law, "inference_tokens": served, "decode_inefficiency": 3}
-    best = {n: rs.value(n, asked, active_parameters=size) for n in ("optimal_pretraining_tokens", "optimal_loss")}
+    requested: dict[str, Any] = {"loss_law": law, "inference_tokens": served, "decode_inefficiency": 3}
+    best = {n: rs.value(n, requested, active_parameters=size) for n in ("optimal_pretraining_tokens", "optimal_loss")}
     coefficients = rs.loss_laws[law]
     other = size * np.array([0.98, 1.02])
     left = (
@@ -213,12 +215,13 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
     assert (size * (best["optimal_pretraining_tokens"] + served) <= cost * (1 + 1e-9)).all()
     # a Chinchilla model of the same loss costs what the saving says
     replaced = {
-        n: rs.value(n, asked, active_parameters=size) for n in ("training_optimal_parameters", "least_training_tokens")
+        n: rs.value(n, requested, active_parameters=size)
+        for n in ("training_optimal_parameters", "least_training_tokens")
     }
     saving = 1 - size * (best["optimal_pretraining_tokens"] + served) / (
         replaced["training_optimal_parameters"] * (replaced["least_training_tokens"] + served)
     )
-    told = rs.value("optimal_lifetime_saving", asked, active_parameters=size)
+    told = rs.value("optimal_lifetime_saving", requested, active_parameters=size)
     assert told == pytest.approx(saving, rel=1e-9, abs=1e-12)
 
 
@@ -227,33 +230,35 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
 
 def test_least_arithmetic_for_a_loss() -> None:
     """The authors' example: loss 1.947, 2T tokens served."""
-    asked: dict[str, Any] = {"loss_law": SARDANA, "inference_tokens": 2e12, "decode_inefficiency": 1}
-    size = float(rs.solve("active_parameters", "optimal_loss == 1.947", asked))
+    requested: dict[str, Any] = {"loss_law": SARDANA, "inference_tokens": 2e12, "decode_inefficiency": 1}
+    size = float(rs.solve("active_parameters", "optimal_loss == 1.947", requested))
     assert size == pytest.approx(2.418e10, rel=3e-4)  # four digits
-    asked["active_parameters"] = size
-    assert rs.value("optimal_pretraining_tokens", asked) == pytest.approx(2.657e12, rel=3e-4)
-    assert size / rs.value("training_optimal_parameters", asked) == pytest.approx(0.7096, rel=1e-4)
-    assert rs.value("optimal_token_ratio", asked) == pytest.approx(1.4677, rel=1e-4)
-    assert 1 - rs.value("optimal_lifetime_saving", asked) == pytest.approx(0.9522, rel=1e-4)
+    requested["active_parameters"] = size
+    assert rs.value("optimal_pretraining_tokens", requested) == pytest.approx(2.657e12, rel=3e-4)
+    assert size / rs.value("training_optimal_parameters", requested) == pytest.approx(0.7096, rel=1e-4)
+    assert rs.value("optimal_token_ratio", requested) == pytest.approx(1.4677, rel=1e-4)
+    assert 1 - rs.value("optimal_lifetime_saving", requested) == pytest.approx(0.9522, rel=1e-4)
 
 
 def test_least_cost_for_a_quality() -> None:
-    """In prices too: Chinchilla's 70B costs 36 % more than the best model as good, once it serves enough.
+    """In prices too: Chinchilla's 70B costs 36% more than the best equal model at high volume.
 
     Utilization 50 % in training and prefill and 1 % in decoding, INT8 at twice the peak, 70 and 215 tokens a request.
     Their 36 % come without the demand that they hold for; here that takes 4.65 billion requests.
     """
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "loss_law": SARDANA,
         "input_token_share": 70 / 285,
         "decode_inefficiency": 50,
         "serving_price_ratio": 0.5,
     }
     requests = np.array([1e8, 1e9, 4.65e9, 1e10])
-    size = rs.solve("active_parameters", "training_optimal_parameters == 70e9", asked, inference_tokens=285 * requests)
+    size = rs.solve(
+        "active_parameters", "training_optimal_parameters == 70e9", requested, inference_tokens=285 * requests
+    )
     best = size.drop_vars("reason")
     best.attrs.clear()
-    saved = rs.evaluate("optimal_lifetime_saving", asked, active_parameters=best, inference_tokens=285 * requests)
+    saved = rs.evaluate("optimal_lifetime_saving", requested, active_parameters=best, inference_tokens=285 * requests)
     dearer = 1 / (1 - saved.to_numpy()) - 1
     assert (np.diff(dearer) > 0).all()
     assert dearer[1] < 0.36 < dearer[3]
@@ -321,20 +326,20 @@ def test_no_label_of_the_lifetime_surface_crosses_its_edge() -> None:
 
 
 def test_lifetime_surface_of_other_models() -> None:
-    asked: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "H100", "prices": "H100 InferenceX TCO"}
-    asked |= {
+    requested: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "H100", "prices": "H100 InferenceX TCO"}
+    requested |= {
         "inference_tokens": 200e12,
         "decode_inefficiency": 3,
         "rl_flops_per_parameter": 3,
         "training_utilization": 0.4,
     }
-    table = charts.lifetime_surface.data(loss_law="Besiroglu", **asked)
+    table = charts.lifetime_surface.data(loss_law="Besiroglu", **requested)
     size = rs.models["DeepSeek-V3"]["active_parameters"]
     assert table.attrs["marks"]["active_parameters"] == size
     row = table.iloc[[1234]].reset_index().iloc[0]
     again = rs.value(
         "lifetime_cost",
-        {**asked, "active_parameters": row["active_parameters"], "pretraining_tokens": row["pretraining_tokens"]},
+        {**requested, "active_parameters": row["active_parameters"], "pretraining_tokens": row["pretraining_tokens"]},
         rl_tokens=0,
     )
     assert row["lifetime_cost"] == pytest.approx(again, rel=1e-12)

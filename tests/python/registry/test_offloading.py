@@ -1,4 +1,4 @@
-"""Weights and KV caches in host memory: what a pass waits for, the room they leave, and swaps."""
+"""Weights and KV cache in host memory: waits of a pass, free capacity, and swaps."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_model_too_large_for_memory_runs_off_loaded() -> None:
 
 
 def test_prompts_hide_the_streamed_weights() -> None:
-    """A prompt takes the longer of its work and the stream; on chips that only prefill also in throughput."""
+    """A prompt takes the longer of work and stream, on prefill chips also in throughput."""
     off = {"offloaded_weight_fraction": 0.5, **LINK}
     stream = rs.value("offloaded_weight_time", SERVED, **off)
     short, long = (rs.value("prefill_latency", {**SERVED, "input_tokens": n}, **off) for n in (200, 20_000))

@@ -1,4 +1,4 @@
-"""Questions that the lecture leaves open: each model has its numbers in the answers; these are its limits and laws."""
+"""Open questions of the lecture: limits and laws of their models."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def test_a_technique_that_is_off_changes_no_bit() -> None:
 def test_a_technique_is_a_model_that_can_be_compared() -> None:
     names = ["KIVI", "CLA2", "MQA", "H2O", "NSA", "Character.AI", "FP8 cache"]
     models = ["Llama-3.1-70B", *(f"Llama-3.1-70B {name}" for name in names)]
-    wanted = ["kv_read_bytes", "kv_stored_bytes", "balance_context", "cost_per_token", "memory_limited_batch"]
+    expected = ["kv_read_bytes", "kv_stored_bytes", "balance_context", "cost_per_token", "memory_limited_batch"]
     table = rs.evaluate(
-        wanted, model=models, hardware="B200", prices="lecture", chips=8, batch_size=24, context_length=["8k", "128k"]
+        expected, model=models, hardware="B200", prices="lecture", chips=8, batch_size=24, context_length=["8k", "128k"]
     )
     plain = table.isel(model=0)
     assert (table["kv_read_bytes"] <= plain["kv_read_bytes"]).all()
@@ -169,7 +169,7 @@ def test_share_of_memory_follows_from_its_price() -> None:
 
 
 def test_efficiencies_move_the_balance_batch() -> None:
-    """Question 12: two to three balance batches follow where memory falls shorter of its peak than arithmetic."""
+    """Question 12: two to three balance batches if memory reaches less of its peak than compute."""
     ideal = rs.value("balance_batch", RACK)
     real = rs.value("balance_batch", RACK, compute_efficiency=0.75, bandwidth_efficiency=0.3)
     assert real / ideal == pytest.approx(2.5)

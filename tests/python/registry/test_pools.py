@@ -1,4 +1,4 @@
-"""Attention and feed-forward layers apart: against micro-batches that are followed one by one."""
+"""Attention and feed-forward pools against a simulation of each micro-batch."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import roofslate as rs
 
 
 def followed(attention: float, feed_forward: float, transfer: float, count: int, layers: int) -> float:
-    """End of a step in which micro-batches take turns at two instances, each of which works on one at a time."""
+    """Return the end of a step in which micro-batches alternate between two instances."""
     ready, free = [0.0] * count, [0.0, 0.0]
     for _ in range(layers):
         for k in range(count):

@@ -91,5 +91,5 @@ def check_spec(entry: Quantity) -> None:
     ],
 )
 def test_there_and_back(there: str, of: str, value: float, back: str, into: str, inputs: dict[str, float]) -> None:
-    found = rs.value(there, {of: value, **inputs})
-    assert rs.value(back, {into: found, **inputs}) == pytest.approx(value, rel=1e-9)
+    result = rs.value(there, {of: value, **inputs})
+    assert rs.value(back, {into: result, **inputs}) == pytest.approx(value, rel=1e-9)

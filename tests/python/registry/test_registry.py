@@ -48,9 +48,9 @@ def test_what_replaces_a_quantity_is_shown_with_what_keeps_it():
 
 
 def test_search_reads_names_briefs_and_symbols():
-    found = rs.quantities("kv")
-    assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(found.index)
-    assert 0 < len(found) < len(rs.quantities())
+    result = rs.quantities("kv")
+    assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(result.index)
+    assert 0 < len(result) < len(rs.quantities())
     assert "kv_bytes_per_token" in rs.quantities("kv cache per token").index
     assert "kv_bytes_per_token" in rs.quantities("CACHE").index
     assert len(rs.quantities("no such thing at all")) == 0

@@ -1,4 +1,4 @@
-"""Names that quantities had once lead to those of today; ideal values; what reaches what."""
+"""Former names lead to present ones. Ideal values, and dependencies."""
 
 import pytest
 import roofslate as rs

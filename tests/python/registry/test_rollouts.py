@@ -65,11 +65,11 @@ def test_makespans_are_those_of_simulated_batches() -> None:
 )
 def test_waiting_costs_less_the_more_batches_share_the_slots(cv: float, factors: tuple[float, ...]) -> None:
     scenario = Settled({**BATCH, "batch_slots": 128, "pass_time_per_sequence": 0.02 / 128, "rollout_length_cv": cv})
-    found = [
+    result = [
         float(rs.value("rollout_waiting_factor", Settled({**scenario, "rollouts_per_batch": 128 * k})))
         for k in (1, 2, 4, 8)
     ]
-    assert found == pytest.approx(factors, rel=0.1)
+    assert result == pytest.approx(factors, rel=0.1)
 
 
 def test_equal_lengths_wait_for_nobody() -> None:

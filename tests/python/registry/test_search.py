@@ -57,9 +57,9 @@ def test_the_table_has_the_order_of_the_hits() -> None:
 
 def test_parts_of_words_symbols_and_meanings_are_found_after_names() -> None:
     assert "price_margin" in hits("\\mu_p")
-    found = hits("chip")
-    assert found[0] == "chip_price"
-    assert found.index("training_memory") > max(k for k, name in enumerate(found) if "chip" in name.split("_"))
+    result = hits("chip")
+    assert result[0] == "chip_price"
+    assert result.index("training_memory") > max(k for k, name in enumerate(result) if "chip" in name.split("_"))
 
 
 @pytest.mark.parametrize(

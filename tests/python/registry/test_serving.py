@@ -67,24 +67,24 @@ def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hard
     concurrency = np.array([1.0, 7, 64, 500])
     names = ["pass_time", "replica_throughput", "cost_per_token"]
     load: dict[str, Any] = {"input_tokens": 3000, "output_tokens": 2000, "chip_price": "2 USD/h"}
-    found = rs.evaluate([*names, "running_sequences"], {**load, **cell, **IDEAL}, concurrency=concurrency)
+    result = rs.evaluate([*names, "running_sequences"], {**load, **cell, **IDEAL}, concurrency=concurrency)
     between = rs.value("time_per_output_token", {**load, **cell, **IDEAL}, concurrency=64)
     board = rs.evaluate(names, cell, batch_size=concurrency, context_length=4000, chip_price="2 USD/h")
-    assert found["running_sequences"].values.tolist() == concurrency.tolist()  # memory holds them
-    assert between == found["pass_time"][2]
+    assert result["running_sequences"].values.tolist() == concurrency.tolist()  # memory holds them
+    assert between == result["pass_time"][2]
     for name in names:
         # The same sums in another order: a few roundings apart.
-        np.testing.assert_allclose(found[name].values, board[name].values, rtol=1e-12, atol=0)
+        np.testing.assert_allclose(result[name].values, board[name].values, rtol=1e-12, atol=0)
 
 
 def test_stages_of_a_pipeline_are_those_of_the_lecture() -> None:
     cell: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chips": 288, "pipeline_stages": 4}
     names = ["pass_time", "replica_throughput"]
     load = {"concurrency": 4 * 256, "input_tokens": 3000, "output_tokens": 2000}
-    found = rs.evaluate(names, {**load, **cell, **IDEAL})
+    result = rs.evaluate(names, {**load, **cell, **IDEAL})
     board = rs.evaluate(names, cell, batch_size=256, context_length=4000)
     for name in names:
-        assert float(found[name]) == pytest.approx(float(board[name]), rel=1e-12)
+        assert float(result[name]) == pytest.approx(float(board[name]), rel=1e-12)
 
 
 def test_drafts_divide_the_time_of_a_step_by_the_tokens_they_bring() -> None:
@@ -270,8 +270,8 @@ def test_coverage_of_the_running_batch_is_that_of_its_tokens() -> None:
     kept = {**SCENARIO, "input_tokens": 60_000}
     for concurrency in (1, 16, 4096):
         running = rs.value("running_sequences", kept, concurrency=concurrency)
-        wanted = rs.value("expert_coverage", batch_size=running, experts=256, experts_per_token=8)
-        assert rs.value("expert_coverage", kept, concurrency=concurrency) == pytest.approx(wanted, rel=1e-14)
+        expected = rs.value("expert_coverage", batch_size=running, experts=256, experts_per_token=8)
+        assert rs.value("expert_coverage", kept, concurrency=concurrency) == pytest.approx(expected, rel=1e-14)
 
 
 # ----------------------------------------------------------------------------------------------------- measured runs
@@ -299,17 +299,17 @@ INPUTS = RUNS.drop(columns=["measured", "first"])
 
 
 def test_every_measured_run_is_answered() -> None:
-    found = rs.frame(INPUTS, OUTPUTS[:3], CONSTANTS)
-    assert np.isfinite(found.to_numpy()).all()
-    assert (found.to_numpy() > 0).all()
+    result = rs.frame(INPUTS, OUTPUTS[:3], CONSTANTS)
+    assert np.isfinite(result.to_numpy()).all()
+    assert (result.to_numpy() > 0).all()
 
 
 def test_constants_of_plausible_size_meet_the_measured_times() -> None:
-    found = rs.frame(INPUTS, OUTPUTS[:2], CONSTANTS)
-    off = (found["time_per_output_token"] / RUNS["measured"] - 1).abs()
+    result = rs.frame(INPUTS, OUTPUTS[:2], CONSTANTS)
+    off = (result["time_per_output_token"] / RUNS["measured"] - 1).abs()
     assert off.median() < 0.15
     assert off.mean() < 0.24
-    first = (found["time_to_first_token"] / RUNS["first"] - 1).abs()
+    first = (result["time_to_first_token"] / RUNS["first"] - 1).abs()
     assert first.median() < 0.45  # one wait for all frameworks
 
 
@@ -318,8 +318,8 @@ def test_constants_of_plausible_size_meet_the_measured_times() -> None:
 )
 def test_each_term_brings_the_prediction_closer(term: str) -> None:
     def error(**changed: Any) -> float:
-        found = rs.frame(INPUTS, ["time_per_output_token"], {**CONSTANTS, **changed})["time_per_output_token"]
-        return float(np.sqrt(np.mean(np.log(found / RUNS["measured"]) ** 2)))
+        result = rs.frame(INPUTS, ["time_per_output_token"], {**CONSTANTS, **changed})["time_per_output_token"]
+        return float(np.sqrt(np.mean(np.log(result / RUNS["measured"]) ** 2)))
 
     assert error() < error(**{term: 0})
 

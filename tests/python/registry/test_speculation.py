@@ -83,10 +83,10 @@ def draft_costs() -> Any:
 
 def test_best_length_at_each_batch_by_a_measured_curve() -> None:
     measured = xr.DataArray([1.0, *CURVES["MiniMax-M3 EAGLE-3"]], {"draft_length": list(LENGTHS)}, "draft_length")
-    asked = {**WORKED, "batch_size": BATCHES, "acceptance_length": measured, "draft_cost": draft_costs()}
-    best = rs.best("time_per_output_token", asked, over="draft_length", draft_length=LENGTHS)
+    requested = {**WORKED, "batch_size": BATCHES, "acceptance_length": measured, "draft_cost": draft_costs()}
+    best = rs.best("time_per_output_token", requested, over="draft_length", draft_length=LENGTHS)
     assert best["draft_length"].values.tolist() == [0, 0, 0, 8, 8, 8, 8, 5, 3, 2]
-    times = rs.evaluate("time_per_output_token", asked, draft_length=LENGTHS)
+    times = rs.evaluate("time_per_output_token", requested, draft_length=LENGTHS)
     speedup = times.sel(draft_length=0) / times
     gained = (times.sel(draft_length=0) / best["time_per_output_token"]).to_series()
     for batch, gain in ((16, 1.3), (128, 3.1), (512, 2.5), (1024, 1.9)):
@@ -99,12 +99,12 @@ def test_best_length_at_each_batch_by_a_measured_curve() -> None:
 def test_best_length_by_the_fit_is_as_good() -> None:
     """Within two drafts of the measured curve's best where the map is flat, and at most 4 % slower."""
     measured = xr.DataArray([1.0, *CURVES["MiniMax-M3 EAGLE-3"]], {"draft_length": list(LENGTHS)}, "draft_length")
-    asked = {**WORKED, "batch_size": BATCHES, "draft_cost": draft_costs()}
+    requested = {**WORKED, "batch_size": BATCHES, "draft_cost": draft_costs()}
     fitted = rs.best(
-        "time_per_output_token", asked, over="draft_length", draft_length=LENGTHS, speculator="MiniMax-M3 EAGLE-3"
+        "time_per_output_token", requested, over="draft_length", draft_length=LENGTHS, speculator="MiniMax-M3 EAGLE-3"
     )["draft_length"]
     assert fitted.values.tolist() == [0, 0, 0, 6, 7, 7, 7, 5, 3, 2]
-    times = rs.evaluate("time_per_output_token", asked, draft_length=LENGTHS, acceptance_length=measured)
+    times = rs.evaluate("time_per_output_token", requested, draft_length=LENGTHS, acceptance_length=measured)
     assert (times.sel(draft_length=fitted) / times.min("draft_length") < 1.04).all()
 
 
@@ -147,11 +147,11 @@ def test_derivatives_of_the_curve(point: tuple[float, float, float]) -> None:
 
 
 def test_bounds_contain_the_curve() -> None:
-    asked = {"acceptance_rate": (0.7, 0.9), "acceptance_decay": (0.8, 0.97), "draft_length": (1, 8)}
-    low, high = (float(x) for x in rs.bounds("acceptance_length", asked))
+    requested = {"acceptance_rate": (0.7, 0.9), "acceptance_decay": (0.8, 0.97), "draft_length": (1, 8)}
+    low, high = (float(x) for x in rs.bounds("acceptance_length", requested))
     draw = np.random.default_rng(5)
     values = [
-        rs.value("acceptance_length", {name: float(draw.uniform(*ends)) for name, ends in asked.items()})
+        rs.value("acceptance_length", {name: float(draw.uniform(*ends)) for name, ends in requested.items()})
         for _ in range(100)
     ]
     assert low <= min(values)

@@ -76,11 +76,11 @@ def test_table_of_optima() -> None:
 
 
 def test_one_law_or_several() -> None:
-    asked: dict[str, Any] = {"active_parameters": 1e9, "inference_tokens": 1e12, "decode_inefficiency": 1}
-    assert list(rs.scaling.optimum("Besiroglu", **asked).index) == ["Besiroglu"]
-    assert list(rs.scaling.optimum(["Besiroglu", "Hoffmann"], **asked).index) == ["Besiroglu", "Hoffmann"]
+    requested: dict[str, Any] = {"active_parameters": 1e9, "inference_tokens": 1e12, "decode_inefficiency": 1}
+    assert list(rs.scaling.optimum("Besiroglu", **requested).index) == ["Besiroglu"]
+    assert list(rs.scaling.optimum(["Besiroglu", "Hoffmann"], **requested).index) == ["Besiroglu", "Hoffmann"]
     with pytest.raises(rs.errors.UnknownName, match="Hoffmann"):
-        rs.scaling.optimum("Hofmann", **asked)
+        rs.scaling.optimum("Hofmann", **requested)
 
 
 @pytest.mark.parametrize("name", ["Hoffmann", "Hoffmann unrounded", "Hoffmann by Sardana", "Besiroglu"])

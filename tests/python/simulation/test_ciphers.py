@@ -102,11 +102,11 @@ def test_gradient_of_the_network_is_the_slope_of_its_loss() -> None:
         return float((x**2).sum() + (y**2).sum()) / 2
 
     _, slope = net.backward(net.x, net.weights[0], net.forward(net.x, net.y, net.weights[0]))
-    for place in np.ndindex(3, 3):
+    for position in np.ndindex(3, 3):
         step = np.zeros((3, 3))
-        step[place] = 1e-6
+        step[position] = 1e-6
         numeric = (loss(net.weights[0] + step) - loss(net.weights[0] - step)) / 2e-6
-        assert slope[place] == pytest.approx(numeric, rel=1e-6)
+        assert slope[position] == pytest.approx(numeric, rel=1e-6)
 
 
 def test_memory_agrees_with_the_closed_form() -> None:

@@ -78,7 +78,7 @@ def test_the_lectures_figure() -> None:
     table = schedules.pipeline_training(pipeline_stages=4, backward_forward_ratio=1)
     for stage in range(4):
         assert slots(table, stage, "forward") == [(batch, stage + batch) for batch in range(4)]
-        assert slots(table, stage, "backward") == [(3 - place, 10 - stage + place) for place in range(4)]
+        assert slots(table, stage, "backward") == [(3 - position, 10 - stage + position) for position in range(4)]
     assert table["end"].max() == 14
     assert table.groupby("stage").size().to_list() == [8] * 4
     assert table.attrs["units"]["end"] == "1"

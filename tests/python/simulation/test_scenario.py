@@ -121,8 +121,8 @@ def test_a_lone_prompt_is_as_quick_as_its_group() -> None:
             float(rs.value(name, Settled({**alone, "attention_data_parallel": groups})))
             for name in ("prompt_work_time", "prompt_pass_overhead")
         )
-        found = mean({**alone, "attention_data_parallel": groups}, "time_to_first_token", requests=200)
-        assert found == pytest.approx(work + overhead, rel=1e-3)
+        result = mean({**alone, "attention_data_parallel": groups}, "time_to_first_token", requests=200)
+        assert result == pytest.approx(work + overhead, rel=1e-3)
 
 
 def drawn_pools(number: int) -> dict[str, Any]:

@@ -35,26 +35,26 @@ def near(found: dict[str, float], name: str, expected: float, *, errors: float =
 def test_running_sequences_are_negative_binomial_whatever_the_lengths(lengths: dict[str, Any]) -> None:
     """Mean (a/b + 1) r/(1 - r) with r = rate D b."""
     base, slope, tokens, rate = 0.002, 0.001, 1000, 0.5
-    found = run_steps(
+    result = run_steps(
         base=base, slope=slope, arrival_rate=rate, output_tokens=tokens, prompt_policy="apart", requests=40_000, seed=2,
         **lengths,
     )  # fmt: skip
     r = rate * tokens * slope
-    near(found, "running_sequences_mean", (base / slope + 1) * r / (1 - r), rel=1e-3)
-    near(found, "time_per_decoded_token_mean", (base + slope) / (1 - r), rel=1e-3)
+    near(result, "running_sequences_mean", (base / slope + 1) * r / (1 - r), rel=1e-3)
+    near(result, "time_per_decoded_token_mean", (base + slope) / (1 - r), rel=1e-3)
 
 
 @pytest.mark.parametrize(("input_cv", "load"), [(0.0, 0.5), (0.0, 0.9), (1.0, 0.7)])
 def test_prompts_alone_are_a_queue_of_one_server(input_cv: float, load: float) -> None:
     """M/D/1 and M/G/1: the mean wait is load x prompt x (1 + cv^2)/(2 (1 - load))."""
     prompt = 0.1
-    found = run_steps(
+    result = run_steps(
         base=1, slope=0, arrival_rate=load / prompt, output_tokens=1, input_tokens=1000, input_cv=input_cv,
         prompt_token_time=prompt / 1000, token_budget=1, prompt_policy="first", requests=400_000, seed=4,
     )  # fmt: skip
     wait = load * prompt * (1 + input_cv**2) / (2 * (1 - load))
-    near(found, "queue_mean", wait)
-    near(found, "time_to_first_token_mean", wait + prompt)
+    near(result, "queue_mean", wait)
+    near(result, "time_to_first_token_mean", wait + prompt)
 
 
 def erlang_c(servers: int, busy: float) -> float:
@@ -67,14 +67,14 @@ def test_seats_are_the_queue_of_erlang() -> None:
     """M/M/c where steps take the same time for any number of sequences."""
     seats, tokens, step, load = 8, 2000, 1e-3, 0.8
     rate = load * seats / (tokens * step)
-    found = run_steps(
+    result = run_steps(
         base=step, slope=0, arrival_rate=rate, output_tokens=tokens, seats=seats, prompt_policy="apart",
         geometric=(False, True), requests=400_000, seed=4,
     )  # fmt: skip
     waits = erlang_c(seats, load * seats)
-    near(found, "waiting_share_mean", waits, rel=2e-3)
-    near(found, "queue_mean", waits * tokens * step / (seats * (1 - load)) + step / 2, rel=2e-3)
-    near(found, "running_sequences_mean", load * seats)
+    near(result, "waiting_share_mean", waits, rel=2e-3)
+    near(result, "queue_mean", waits * tokens * step / (seats * (1 - load)) + step / 2, rel=2e-3)
+    near(result, "running_sequences_mean", load * seats)
 
 
 @pytest.mark.parametrize(("load", "room"), [(0.9, 0), (1.5, 4)])
@@ -85,11 +85,11 @@ def test_refused_requests_are_those_of_the_chain_that_is_cut(load: float, room: 
     for k in range(1, chances.size):
         running = min(k, seats)
         chances[k] = chances[k - 1] * rate * tokens * (base + slope * running) / running
-    found = run_steps(
+    result = run_steps(
         base=base, slope=slope, arrival_rate=rate, output_tokens=tokens, seats=seats, queue_room=room,
         prompt_policy="apart", geometric=(False, True), requests=200_000, seed=5,
     )  # fmt: skip
-    near(found, "refused_share_mean", chances[-1] / chances.sum(), rel=5e-3)
+    near(result, "refused_share_mean", chances[-1] / chances.sum(), rel=5e-3)
 
 
 # ------------------------------------------------------------------------------------------------------ worked cases
@@ -121,14 +121,14 @@ CASES = [  # rate, changes; running, share that waits, TPOT, its p99, ITL p99, T
 @pytest.mark.parametrize(("rate", "changes", "expected"), CASES)
 def test_worked_cases(rate: float, changes: dict[str, Any], expected: tuple[float, ...]) -> None:
     """Of service.md 1.6: figures of another simulator, written apart from this one."""
-    found = run_steps(**{**LINES, **changes}, arrival_rate=rate, requests=400_000, seed=6)
+    result = run_steps(**{**LINES, **changes}, arrival_rate=rate, requests=400_000, seed=6)
     names = (
         *("running_sequences_mean", "waiting_share_mean", "time_per_decoded_token_mean", "time_per_output_token_p99"),
         *("inter_token_latency_p99", "time_to_first_token_mean", "time_to_first_token_p99"),
     )
     for name, theirs in zip(names, expected, strict=True):
-        ours = found[name] * (1 if name.startswith(("running", "waiting")) else 1e3)
-        noise = 4 * found[f"{name}_error"] * (1 if name.startswith(("running", "waiting")) else 1e3)
+        ours = result[name] * (1 if name.startswith(("running", "waiting")) else 1e3)
+        noise = 4 * result[f"{name}_error"] * (1 if name.startswith(("running", "waiting")) else 1e3)
         assert ours == pytest.approx(theirs, abs=noise + 0.008 * theirs + 6e-4), name
 
 

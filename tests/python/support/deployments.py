@@ -137,8 +137,8 @@ def brute(question, evaluate=rs.evaluate):
         ("min_deployed_bytes", "<=", "replica_hbm_capacity"),
         ("concurrency", ">=", "min_concurrency"),
     ]
-    wanted = {name, "chips", *(n for n, _, _ in relations), "replica_hbm_capacity", "min_concurrency"}
-    found = {}
+    expected = {name, "chips", *(n for n, _, _ in relations), "replica_hbm_capacity", "min_concurrency"}
+    result = {}
     for kind in itertools.product(*(question[key] for key in COMPARED)):
         model, hardware, weight_format, kv_format = kind
         ways = every_layout(question["chips"], rs.models[model].values)
@@ -148,7 +148,7 @@ def brute(question, evaluate=rs.evaluate):
         inputs = {**question["more"], **parts, "concurrency": question["concurrency"], "weight_format": weight_format}
         inputs["kv_format"] = kv_format
         inputs["calibration"] = question["calibration"] or "serving"
-        data = evaluate(sorted(wanted), {**inputs, "model": model, "hardware": hardware})
+        data = evaluate(sorted(expected), {**inputs, "model": model, "hardware": hardware})
         whole = math.prod(data[dim] for dim in SEARCHED if dim in data.coords) * data["chips"]
         values = data[name].broadcast_like(whole)
         for n, relation, limit in relations:
@@ -156,5 +156,5 @@ def brute(question, evaluate=rs.evaluate):
         values = values.stack(point=[dim for dim in values.dims if dim != "way"])
         best = values.max("point") if maximize else values.min("point")
         own = [word for word, key in zip(kind, COMPARED, strict=True) if len(question[key]) > 1]
-        found |= {(*own, *way): x for way, x in zip(ways, best.to_numpy().tolist(), strict=True)}
-    return found
+        result |= {(*own, *way): x for way, x in zip(ways, best.to_numpy().tolist(), strict=True)}
+    return result

@@ -92,8 +92,8 @@ def arrival_wait(load: Values, variation: Values) -> Values:
     safe = np.where(inside, load, 0.5)
     for _ in range(200):  # Newton's
         base = 1 + steady * (1 - share) / safe
-        found = base ** (-1 / steady)
-        share = share + (found - share) / (1 - found / (base * safe))
+        result = base ** (-1 / steady)
+        share = share + (result - share) / (1 - result / (base * safe))
     ends = np.where(np.real(load) == 0, 0.0, np.where(np.real(load) >= 1, 1.0, np.nan))
     share = np.where(np.real(variation) == 1, load, share)
     return np.where(np.real(variation) >= 0, np.where(inside, share, ends), np.nan)

@@ -19,9 +19,9 @@ class Whole:
         self.grid = read_grid(inputs)
         self.sizes = self.grid.sizes
         self.shape = tuple(self.sizes.values())
-        found = {name: rs.evaluate(name, Settled(inputs)) for name in dict.fromkeys(names)}
-        self.dims = {name: set(array.dims) for name, array in found.items()}
-        self.values = {name: self.full(array) for name, array in found.items()}
+        result = {name: rs.evaluate(name, Settled(inputs)) for name in dict.fromkeys(names)}
+        self.dims = {name: set(array.dims) for name, array in result.items()}
+        self.values = {name: self.full(array) for name, array in result.items()}
 
     def full(self, array, over=()):
         """Values at all points of the axes but `over`."""

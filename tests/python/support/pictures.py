@@ -8,8 +8,8 @@ import numpy as np
 
 
 def line(ax: Any, label: str) -> Any:
-    (found,) = [made for made in ax.get_lines() if made.get_label() == label]
-    return found
+    (result,) = [made for made in ax.get_lines() if made.get_label() == label]
+    return result
 
 
 def points(ax: Any, label: str) -> tuple[np.ndarray, np.ndarray]:

@@ -47,7 +47,7 @@ def test_every_number_has_its_limits_written_down() -> None:
 
 
 def test_the_originals_answer_all_questions(questions: dict[str, list[Question]]) -> None:
-    assert all(question.holds() for asked in questions.values() for question in asked)
+    assert all(question.holds() for requested in questions.values() for question in requested)
     assert all(questions[name] for name, q in BUILT_IN.entries.items() if q.computed)
 
 
@@ -144,4 +144,4 @@ def test_a_survivor_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def test_a_question_is_wrong_by_more_than_its_tolerance(questions: dict[str, list[Question]]) -> None:
     assert not Question(lambda: math.nan, lambda x: x == 1, frozenset()).holds()
     assert not Question(lambda: rs.value("chips", chips=-1), lambda _: True, frozenset()).holds()
-    assert any(len(asked) > 20 for asked in questions.values())
+    assert any(len(requested) > 20 for requested in questions.values())

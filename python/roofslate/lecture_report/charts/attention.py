@@ -77,7 +77,7 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
         "active_parameters",
     ),
     chapter=6,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
     """Compute of a new token by context length, for weights and attention.
@@ -102,11 +102,11 @@ def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
     right, top = float(context[-1]), 1.25 * max(float(weights.max()), float(attention.max()))
     ax.set(xlim=(0, right), ylim=(0, top), xlabel="context (tokens)", ylabel="compute of a new token")
     ax.plot(context, weights, label="flops_per_token", **{**style.COMPUTE, "linewidth": 2.4})
-    ax.plot(context, attention, label="attention_flops_per_token", **{**style.KV, "color": "#B26B00", "linewidth": 2.4})
+    ax.plot(context, attention, label="attention_flops_per_token", **{**style.KV, "linewidth": 2.4})
     ax.fill_between(context, attention, color="#E69F00", alpha=0.12, linewidth=0)
     ends = [
         (right, float(weights[-1]), "weights", style.COMPUTE["color"]),
-        (right, float(attention[-1]), "attention", "#8F5600"),
+        (right, float(attention[-1]), "attention", style.KV["color"]),
     ]
     style.label_ends(ax, ends)
     if crossing <= right:
@@ -144,7 +144,7 @@ def _first_tokens(inset: Axes, table: pd.DataFrame) -> None:
     short = marks["short_context"]
     context = table.index.to_numpy(dtype=float)
     inset.plot(context, table["flops_per_token"], **{**style.COMPUTE, "linewidth": 1.8})
-    inset.plot(context, table["attention_flops_per_token"], **{**style.KV, "color": "#B26B00", "linewidth": 1.8})
+    inset.plot(context, table["attention_flops_per_token"], **{**style.KV, "linewidth": 1.8})
     inset.set(xlim=(0, short), ylim=(0, 1.4 * marks["flops_per_token"]), yticks=[])
     inset.set_xticks([0, short], ["0", style.text_of(short, "token")], fontsize=8)
     inset.set_title("the first tokens", fontsize=8, weight="normal", loc="center", pad=3)
@@ -156,7 +156,7 @@ def _first_tokens(inset: Axes, table: pd.DataFrame) -> None:
         textcoords="offset points",
         fontsize=8,
         va="center",
-        color="#8F5600",
+        color=style.KV["color"],
         annotation_clip=False,
     )
     for side in ("top", "right"):

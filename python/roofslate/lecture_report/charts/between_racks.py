@@ -99,7 +99,7 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
         "link_bandwidth_ratio",
     ),
     chapter=2,
-    size=(7.6, 4.2),
+    size=(6.5, 4.2),
 )
 def two_racks(ax: Axes, table: pd.DataFrame) -> None:
     """Experts across several racks, with crossing copies and all-to-all slowdown.
@@ -179,7 +179,7 @@ def _exchange_bars(ax: Axes, marks: dict[str, float], size: float) -> None:
         ax.bar(k, height, width=0.62, gid="slowdown", edgecolor=OUTSIDE if k else INSIDE, **look)
         ax.text(k, height, f"{height:.2g} {style.TIMES}", ha="center", va="bottom", fontsize=size, weight="bold")
     ax.set(xlim=(-0.5, 2.5), ylim=(0, 1.15 * max(height for height, _, _ in bars)), yticks=[])
-    ax.set_xticks(range(3), [name for _, name, _ in bars], fontsize=0.9 * size)
+    ax.set_xticks(range(3), [name for _, name, _ in bars], fontsize=size)
     ax.tick_params(axis="x", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
@@ -244,7 +244,7 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
         "pipeline_stages",
     ),
     chapter=2,
-    size=(7.6, 4.3),
+    size=(6.5, 4.3),
 )
 def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
     """Layers of experts across racks, with arrows inside and between racks.
@@ -297,7 +297,7 @@ def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
                 f"layer {first + layer}",
                 ha="center",
                 va="center",
-                fontsize=0.85 * size,
+                fontsize=size,
                 color=style.NOTE,
             )
             at += 2.0
@@ -352,4 +352,4 @@ def _stack_words(ax: Axes, marks: dict[str, float], ends: list[tuple[float, floa
     formula = rf"${ratios} \cdot {k} \cdot {n} \cdot {up_down} = {ratio}$"
     ax.text(middle, -5.6, formula, fontsize=1.6 * size, ha="center", va="center", gid="formula")
     said = "links, experts, layers, out and back"
-    ax.text(middle, -6.95, said, fontsize=0.9 * size, ha="center", va="center", color=style.NOTE)
+    ax.text(middle, -6.95, said, fontsize=size, ha="center", va="center", color=style.NOTE)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from roofslate.display import style
 from roofslate.plotting.chart import chart
+from roofslate.plotting.findings import finding
 from roofslate.simulation import ciphers
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _avalanche(*, rounds: int = 12, samples: int = 200, width: int = 64, seed: i
     ),
     inputs=("rounds", "samples", "width", "seed"),
     chapter=7,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def avalanche(ax: Axes, table: pd.DataFrame) -> None:
     """Share of flipped output bits of a Feistel cipher and of a network, by round.
@@ -77,6 +78,10 @@ def avalanche(ax: Axes, table: pd.DataFrame) -> None:
     ]
     ax.annotate("a half", (rounds[0], 0.5), xytext=(4, 3), textcoords="offset points", fontsize=9, color=style.NOTE)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    mixed = table.attrs["marks"]["mixed_rounds"]
+    if math.isfinite(mixed):
+        height = float(table["least"].loc[int(mixed)])
+        finding(ax, table, "round {mixed_rounds:2}: every bit flips\n45% or more", at=(mixed, height), to=(0.4, 0.5))
     style.label_ends(ax, ends)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
     style.end_ticks(ax.xaxis)

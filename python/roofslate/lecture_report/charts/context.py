@@ -143,7 +143,7 @@ def _cost_vs_context(**inputs: Any) -> pd.DataFrame:
         "long_context_premium",
     ),
     chapter=6,
-    size=(6.6, 4.2),
+    size=(6.5, 4.2),
 )
 def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of a token by context length, with a two-tier price.
@@ -365,7 +365,7 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
     ticks = {1.0, *(t for t in ax.get_xticks() if 0 < t <= right)}
     ticks = {t for t in ticks if t == 1 or t > 0.06 * right}
     if 1 < crossing <= right:  # the crossing has a separate tick, which replaces touching ones
-        ticks = {t for t in ticks if abs(t - crossing) > 0.07 * right} | {1.0, crossing}
+        ticks = {t for t in ticks | {1.0} if abs(t - crossing) > 0.07 * right} | {crossing}
     ax.xaxis.set_major_locator(FixedLocator(sorted(ticks)))
     ax.xaxis.set_major_formatter(lambda x, _: style.text_of(x, "token/sequence"))
     levels = [1.0] if abs(decode - 1) < 0.08 * top else [1.0, decode]
@@ -375,7 +375,7 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
     if 1 < crossing <= right:
         ax.plot([crossing, crossing], [0, 1], color=style.INK, linestyle=(0, (2, 2)), linewidth=1, label="drop")
         ax.plot(crossing, 1, "o", color=style.BOLD["color"], markersize=8, label="crossing", zorder=3)
-        text = f"it still crosses: from {style.text_of(crossing, 'token/sequence')} on\narithmetic is the slower clock"
+        text = f"compute-bound above {style.text_of(crossing, 'token/sequence')} tokens"
         style.callout(ax, text, (crossing, 1), (0.36, (1 + 0.42 * (top - 1)) / top))
     if decode > 1 + 0.08 * top:
         arrow = {"arrowstyle": "<|-|>", "color": "#9A3D00", "linewidth": 1.2, "shrinkA": 0, "shrinkB": 4}

@@ -73,7 +73,7 @@ def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
     ),
     inputs=("hardware",),
     chapter=6,
-    size=(7.2, 3.9),
+    size=(6.5, 3.9),
 )
 def drain_times(ax: Axes, table: pd.DataFrame) -> None:
     """Table of drain times by kind of memory, computed and claimed by the lecture.
@@ -189,7 +189,7 @@ def _device_occupancy(
         "hold_time",
     ),
     chapter=6,
-    size=(6.6, 3.4),
+    size=(6.5, 3.4),
 )
 def device_occupancy(ax: Axes, table: pd.DataFrame) -> None:
     """Device time that holding and reading a KV cache take.

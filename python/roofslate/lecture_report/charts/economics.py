@@ -131,7 +131,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     floor, crossing = marks["floor"], marks["crossing_batch"]
     ax.set(xscale="log", yscale="log", xlabel=style.BATCH, ylabel="cost of a token")
     curves(ax, table, lines, "cost_per_token")
-    top = 3 * table["cost_per_token"].max()
+    top = 5 * table["cost_per_token"].max()
     ax.set(xlim=(batch[0], batch[-1]), ylim=(0.07 * floor, top))
     hatched(ax, marks["memory_end"], 0.47)
     shown = [(batch[-1], table[name].iloc[-1], text, style.INK) for name, (text, _) in lines.items()]
@@ -142,14 +142,18 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         lone, penalty = style.text_of(marks["lone_cost"], "USD/token"), marks["batch_of_one_penalty"]
         ax.plot(1, marks["lone_cost"], "o", color=style.INK, markersize=6, label="alone", clip_on=False)
         style.callout(
-            ax, f"alone: {lone},\n{penalty:,.4g} × the floor", (1, marks["lone_cost"]), (0.09, 0.965), va="top"
+            ax,
+            f"one sequence: {lone},\n{style.text_of(penalty, '1', 4)} × the floor",
+            (1, marks["lone_cost"]),
+            (0.09, 0.965),
+            va="top",
         )
     if marks["fast_batch"] >= batch[0]:
-        ax.plot(marks["fast_batch"], marks["fast_cost"], "D", color="#D55E00", markersize=7, label="fast", zorder=3)
-        text = f"fast mode: {marks['price_factor']:g} × the price\nfor {marks['speed_factor']:.3g} × the speed"
+        ax.plot(marks["fast_batch"], marks["fast_cost"], "D", color=style.RED, markersize=7, label="fast", zorder=3)
+        text = f"{marks['price_factor']:g} × the crossing's price,\n{marks['speed_factor']:.3g} × its speed"
         point = (marks["fast_batch"], marks["fast_cost"])
         x, y = ax.transAxes.inverted().transform(ax.transData.transform(point))
-        style.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.44 if x > 0.2 else 0.9)), color="#A84A00")
+        style.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.44 if x > 0.2 else 0.9)), color=style.RED)
     if crossing <= batch[-1]:
         ax.plot(
             crossing, marks["crossing_cost"], "o", color=style.BOLD["color"], markersize=8, label="crossing", zorder=3
@@ -164,7 +168,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         label="floor",
     )
     ax.annotate(
-        f"floor {style.text_of(floor, 'USD/token')}: the slow mode",
+        f"floor {style.text_of(floor, 'USD/token')}",
         (batch[0], floor),
         xytext=(5, -4),
         textcoords="offset points",
@@ -251,7 +255,9 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
     curves = [table.loc[name, "price_factor_at_speed"] for name in tariffs]
     speeds = table.index.unique("asked_speed_factor").to_numpy()
     most = max(20.0, *(2 * marks[f"price_factor_{k}"] for k in range(len(tariffs))))
-    least = 0.7 * min(marks[f"lowest_price_factor_{k}"] for k in range(len(tariffs)))
+    # a tariff below the line through the origin implies no lowest price
+    lowest_prices = [marks[f"lowest_price_factor_{k}"] for k in range(len(tariffs))]
+    least = 0.7 * min([x for x in lowest_prices if x > 0], default=0.3)
     ax.set(yscale="log", xlabel="speed relative to default", ylabel="price relative to default")
     right = 1.12 * float(np.max(speeds))
     alone = len(tariffs) == 1
@@ -289,6 +295,8 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
             fontsize=9,
             color=look["color"],
         )
+        if lowest <= 0:
+            continue
         ax.axhline(lowest, color=look["color"], linestyle=(0, (2, 2)), linewidth=0.9, label=f"lowest {k}")
         ax.annotate(
             f"never below {lowest:.3f}",

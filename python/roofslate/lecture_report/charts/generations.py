@@ -37,7 +37,6 @@ _GROWING = {
 }
 
 _STANDING = 0.5  # years of a record, to be named
-_NEAR = 1.6  # years between two names that would touch
 _BALANCE = "tokens that hide one weight's fetch"
 
 
@@ -95,7 +94,7 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
         "{most_balance_tokens} tokens, around the lecture's {claimed_balance_tokens}."
     ),
     inputs=("weight_format",),
-    size=(7.2, 5.6),
+    size=(6.5, 6.0),
 )
 def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     """Compute, bandwidth, memory and balance of chips by year of announcement.
@@ -112,6 +111,7 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     -------
     matplotlib.axes.Axes
     """
+    import numpy as np
     from matplotlib.ticker import LogLocator
 
     vendors = list(dict.fromkeys(table["vendor"]))
@@ -122,15 +122,15 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     drawn = zip(panels, (*_GROWING, "balance_tokens"), (*_GROWING.values(), _BALANCE), strict=True)
     for panel, name, title in drawn:
         values = table[name].to_numpy()
-        panel.set(yscale="log", xlim=(first - 1.4, last + 0.8), ylim=(values.min() / 1.6, values.max() * 2.2))
+        panel.set(yscale="log", xlim=(first - 1.4, last + 0.8), ylim=(values.min() / 2, values.max() * 2.4))
         for vendor, look in looks.items():
             of_vendor = (table["vendor"] == vendor).to_numpy()
-            marker = {"color": look["color"], "marker": look["marker"], "markersize": 5.5}
+            marker = {"color": look["color"], "marker": look["marker"], "markersize": 5}
             panel.plot(years[of_vendor], values[of_vendor], linestyle="none", label=vendor, zorder=3, **marker)
         if name in _GROWING:
             records = _records(values)
             panel.plot(
-                years[records], values[records], color="#B8C7D3", drawstyle="steps-post", linewidth=1.4, label="record"
+                years[records], values[records], color="#66757F", drawstyle="steps-post", linewidth=1.4, label="record"
             )
             ends = [*years[records[1:]], math.inf]
             labelled = [k for k, end in zip(records, ends, strict=True) if end - years[k] > _STANDING]
@@ -140,13 +140,10 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
             panel.axhline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed balance_tokens")
             note: dict[str, Any] = {"fontsize": 8, "color": style.INK, "va": "bottom", "bbox": style.HALO}
             panel.annotate(f"lecture: {claim:.0f}", (first - 1.3, claim), (0, 3), textcoords="offset points", **note)
-        before = None
-        for k in labelled:
-            low = name not in _GROWING and k == values.argmin()
-            near = before is not None and years[k] - years[before] < _NEAR and values[k] < 1.3 * values[before]
-            side = "below" if low else "right" if near else "left"
-            _name(panel, str(table.index[k]), years[k], values[k], side)
-            before = k
+        newest = [int(np.flatnonzero(table["vendor"] == vendor)[-1]) for vendor in vendors]
+        for k in sorted({*labelled, *newest}):
+            color = looks[table["vendor"].iloc[k]]["color"]
+            _name(panel, str(table.index[k]), years[k], values[k], color)
         if name == "peak_flops":
             title = f"{title}, {table.attrs['format']}"
         panel.text(0, 1.03, title, transform=panel.transAxes, fontsize=9, color=style.INK)
@@ -160,12 +157,6 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     )
 
 
-_SIDES: dict[str, dict[str, Any]] = {
-    "left": {"xytext": (-4, 4), "ha": "right", "va": "bottom"},
-    "right": {"xytext": (5, -4), "ha": "left", "va": "top"},
-    "below": {"xytext": (0, -6), "ha": "center", "va": "top"},
-}
-
-
-def _name(panel: Axes, name: str, x: np.float64, y: np.float64, side: str) -> None:
-    panel.annotate(name, (x, y), textcoords="offset points", fontsize=8, color=style.INK, **_SIDES[side])
+def _name(panel: Axes, name: str, x: np.float64, y: np.float64, color: str) -> None:
+    look: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "bottom", "gid": "finding"}
+    panel.annotate(name, (x, y), xytext=(-4, 3), fontsize=8, color=color, **look)

@@ -77,7 +77,7 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
         "it to the right."
     ),
     inputs=("compute_format",),
-    size=(6.6, 4.3),
+    size=(6.5, 4.3),
 )
 def roofline(ax: Axes, table: pd.DataFrame) -> None:
     """Attainable compute of a chip by arithmetic intensity.
@@ -168,7 +168,7 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
         "{least_balance_tokens} to {most_balance_tokens}, the second from {least_hbm_drain_time} to "
         "{most_hbm_drain_time}."
     ),
-    size=(7.2, 4.4),
+    size=(6.5, 4.4),
 )
 def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     """Balance of compute and memory, and drain time, by chip.

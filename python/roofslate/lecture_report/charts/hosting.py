@@ -84,7 +84,7 @@ def _rent_own_or_call(
     ),
     inputs=("concurrency", "input_tokens", "prefix_hit_rate", "output_tokens"),
     chapter=6,
-    size=(6.6, 4.2),
+    size=(6.5, 4.2),
 )
 def rent_own_or_call(ax: Axes, table: pd.DataFrame) -> None:
     """Cost per token of rented chips, owned chips and an API against the demand of a month.

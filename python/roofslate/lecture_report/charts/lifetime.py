@@ -74,7 +74,7 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
         "decode_inefficiency",
     ),
     chapter=5,
-    size=(7.4, 4.6),
+    size=(6.5, 4.6),
 )
 def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of training and serving by size and tokens, with the optimum of a loss law.

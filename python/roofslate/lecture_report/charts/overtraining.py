@@ -110,7 +110,7 @@ def _scenario(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         "model_lifetime",
     ),
     chapter=5,
-    size=(6.8, 3.2),
+    size=(6.5, 3.2),
 )
 def overtraining(ax: Axes, table: pd.DataFrame) -> None:
     """Pretraining tokens relative to compute-optimal tokens, by model.
@@ -244,7 +244,7 @@ def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
         "words, moves it from {decode_inefficiency_low} to {decode_inefficiency_high} only."
     ),
     chapter=5,
-    size=(7.2, 3.9),
+    size=(6.5, 3.9),
 )
 def overtraining_tornado(ax: Axes, table: pd.DataFrame) -> None:
     """Over-training as one input at a time goes through its range, the widest bar on top.

@@ -148,7 +148,7 @@ def _pipeline_inference(**inputs: Any) -> pd.DataFrame:
         "pipeline_stages",
     ),
     chapter=3,
-    size=(7.2, 6.0),
+    size=(6.5, 6.0),
 )
 def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
     """Timetable of decoding on racks in a row, for three numbers of batches in flight.
@@ -282,7 +282,7 @@ def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlim=(-0.004 * end, 1.004 * end), ylim=(one - 0.9, shown + 0.75))
     numbers = [*range(shown - 1), stages - 1]
     for row, (stage, at) in enumerate(zip(numbers, records(table), strict=True)):
-        look = _DARK if row % 2 == 0 else {**_DARK, "facecolor": "#56A0CC"}
+        look = _DARK if row % 2 == 0 else {**_DARK, "facecolor": "#35566B"}
         for start, stop, y, gid in ((at.start, at.end, row, "stage"), (at.one_rack_start, at.one_rack_end, one, "one")):
             place = (start, y, stop - start, 0.9)
             box(ax, place[:2], place[2:], gid, **look)
@@ -382,7 +382,7 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
         "backward_forward_ratio",
     ),
     chapter=3,
-    size=(7.2, 7.4),
+    size=(6.5, 7.4),
 )
 def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
     """Timetables of a training step on racks in a row, with the idle time of a rack.

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
+from roofslate.display.diagram import COLUMN
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.plotting.chart import chart, note, number, record, source
 from roofslate.presets.catalog import api_prices, models
@@ -35,7 +36,7 @@ _SHARED = ("one KV cache, 8 heads", {"layers": 1, "kv_heads": 8, "head_size": 12
 _STEP, _HOLD, _PUBLISHED = "#0072B2", style.RED, "#7A4A12"
 _HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": style.INK, "markeredgewidth": 1.1}
 _SUPPOSED: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _PUBLISHED, "markeredgewidth": 1.3}
-_PLACES = ((0.24, 0.41), (0.68, 0.13), (0.85, 0.15))  # left and width of the panels, in shares
+_PLACES = ((0.29, 0.37), (0.7, 0.12), (0.85, 0.15))  # left and width of the panels, in shares
 _ENDS = ("least", "middle", "most")
 
 # Drawn intervals of each list, column and unit.
@@ -175,7 +176,7 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
         "longest_context",
     ),
     chapter=6,
-    size=(7.4, 6.6),
+    size=(6.5, 7.4),
 )
 def price_map(ax: Axes, table: pd.DataFrame) -> None:
     """KV cache per token, price ratio and price of holding, by price list.
@@ -201,8 +202,9 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     lists, shapes = table[kinds == "prices"], table[kinds != "prices"]
     lines = [*range(len(lists)), *(len(lists) + 1.6 + k for k in range(len(shapes)))]
     bottom, top = lines[-1] + 0.7, -0.9
-    # letters no larger than the rows
-    size = min(8.0, 0.62 * 0.88 * ax.get_window_extent().height / ax.figure.dpi * 72 / (bottom - top))
+    # letters no larger than the rows, and no smaller than in print if the figure is as wide as a column
+    size = min(8.0, 0.62 * 0.82 * ax.get_window_extent().height / ax.figure.dpi * 72 / (bottom - top))
+    size = style.LEAST if ax.get_window_extent().width / ax.figure.dpi > COLUMN else size
     left, ratio, hold = _panels(ax)
     _cache_panel(left, lists, shapes, lines, size)
     names = [_row_name(name, alike) for (_, name), alike in zip(table.index, table["alike"], strict=True)]
@@ -210,9 +212,9 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     heading: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": size, "weight": "bold", "color": style.INK}
     left.text(-0.02, len(lists) + 0.55, "architectures", transform=left.get_yaxis_transform(), **heading)
     _stems(ratio, lists, "decode_cost_ratio", "s", size, "1")
-    ratio.set_xlabel("answer cost relative\nto prompt cost", fontsize=size)
+    _heading(ratio, "answer to\nprompt cost", size)
     _stems(hold, lists, "hold_price", "D", size, "USD/token/s")
-    hold.set_xlabel("million tokens\nkept for an hour", fontsize=size)
+    _heading(hold, "to keep 1M\ntokens 1 h", size)
     for panel in (left, ratio, hold):
         panel.set_ylim(bottom, top)
         panel.tick_params(axis="x", labelsize=size)
@@ -228,16 +230,22 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
 
 def _panels(ax: Axes) -> list[Axes]:
     ax.set_axis_off()
-    panels = [ax.inset_axes((x, 0.08, width, 0.92)) for x, width in _PLACES]
+    panels = [ax.inset_axes((x, 0.12, width, 0.83)) for x, width in _PLACES]
     for panel in panels:
         for side in ("top", "right"):
             panel.spines[side].set_visible(False)
     return panels
 
 
+def _heading(panel: Axes, text: str, size: float) -> None:
+    """Write a heading above a panel."""
+    look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    panel.annotate(text, (0, 1), xytext=(0, 2), fontsize=size, weight="bold", color=style.INK, **look)
+
+
 def _row_name(name: str, alike: int) -> str:
     name, _, until = name.partition(" until ")
-    return f"{name}{'*' if until else ''}{f' (+{alike})' if alike else ''}"
+    return f"{name}{f' to {until[:7]}' if until else ''}{f' +{alike} alike' if alike else ''}"
 
 
 def _cache_panel(panel: Axes, lists: pd.DataFrame, shapes: pd.DataFrame, lines: list[float], size: float) -> None:
@@ -263,7 +271,7 @@ def _cache_panel(panel: Axes, lists: pd.DataFrame, shapes: pd.DataFrame, lines: 
     for which, look, label in looks:
         places = [y for y, selected in zip(lines[count:], which, strict=True) if selected]
         panel.plot(published[which], places, "s", label=label, **look, **marked)
-    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
+    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
     ends = lists[["most_step_kv_bytes", "most_kept_kv_bytes"]].max(axis=1)
     for y, low, high, verdict, end in zip(
         rows, lists["least_kv_bytes"], lists["most_kv_bytes"], lists["verdict"], ends, strict=True
@@ -274,9 +282,9 @@ def _cache_panel(panel: Axes, lists: pd.DataFrame, shapes: pd.DataFrame, lines: 
     for y, x in zip(lines[count:], published, strict=True):
         text = style.text_of(x, "byte/token").removesuffix("/tok")
         panel.annotate(text, (x, y), xytext=(6, 0), color=style.INK, **note)
-    panel.set_xlabel("KV cache of a token", fontsize=size)
+    _heading(panel, "KV cache of a token", size)
     style.scale_ticks(panel.xaxis, "byte")
-    panel.axhline(count + 0.1, color="#CCCCCC", linewidth=0.8)
+    panel.axhline(count + 0.1, color=style.NOTE, linewidth=0.8)
 
 
 def _span(low: float, high: float, unit: str) -> str:
@@ -290,7 +298,7 @@ def _span(low: float, high: float, unit: str) -> str:
 def _stems(panel: Axes, lists: pd.DataFrame, name: str, marker: str, size: float, unit: str) -> None:
     """Draw intervals with a marker in the middle and its number."""
     middle, most = lists[f"middle_{name}"], lists[f"most_{name}"]
-    panel.set_xlim(0, 1.55 * most.max() if most.notna().any() else 1)
+    panel.set_xlim(0, 2.3 * most.max() if most.notna().any() else 1)
     color = _STEP if marker == "s" else _HOLD
     rows = range(len(lists))
     panel.hlines(rows, lists[f"least_{name}"], most, color=color, linewidth=0.3 * size, alpha=0.4, zorder=1)
@@ -298,7 +306,7 @@ def _stems(panel: Axes, lists: pd.DataFrame, name: str, marker: str, size: float
     for y, (x, end) in enumerate(zip(middle, most, strict=True)):
         if math.isfinite(x):
             text = f"{x:.2g} ×" if unit == "1" else style.text_of(x, unit).removesuffix("/Mtok/h")
-            note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
+            note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
             panel.annotate(text, (end, y), xytext=(5, 0), color=style.INK, **note)
 
 
@@ -308,7 +316,7 @@ def _whole_ticks(panel: Axes, unit: str) -> None:
 
     right = panel.get_xlim()[1]
     scale = style.scale_of([right], unit)
-    ticks = MaxNLocator(3, steps=[1, 2, 5, 10]).tick_values(0, right / scale.factor)
+    ticks = MaxNLocator(2, steps=[1, 2, 5, 10]).tick_values(0, right / scale.factor)
     panel.xaxis.set_major_locator(FixedLocator([t * scale.factor for t in ticks if t * scale.factor <= right]))
     panel.xaxis.set_major_formatter(
         lambda x, _: (f"{x:g} ×" if unit == "1" else style.text_of(x, unit).removesuffix("/Mtok/h")) if x else "0"
@@ -316,22 +324,20 @@ def _whole_ticks(panel: Axes, unit: str) -> None:
 
 
 def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
-    """Explain the markers in the empty corner."""
+    """Explain the markers below the panels."""
     from matplotlib.lines import Line2D
 
     weights = style.text_of(table.attrs["marks"]["active_parameters"], "parameter").replace("G", "B")
     small: dict[str, Any] = {"linestyle": "none", "markersize": 0.6 * size}
     wide = 0.3 * size
     entries = {
-        f"the step of answers,\n{weights} active": Line2D([], [], color=_STEP, linewidth=wide),
-        "the price of keeping,\nin HBM, marked up\nlike a prompt": Line2D([], [], color=_HOLD, linewidth=wide),
-        "a kink at the threshold,\nas the lecture reads": Line2D([], [], marker="o", **_HOLLOW, **small),
+        f"from the step of answers, {weights} active": Line2D([], [], color=_STEP, linewidth=wide),
+        "from the price of keeping in HBM": Line2D([], [], color=_HOLD, linewidth=wide),
+        "from a kink, the lecture's reading": Line2D([], [], marker="o", **_HOLLOW, **small),
         "published": Line2D([], [], marker="s", color=_PUBLISHED, **small),
         "supposed in the lecture": Line2D([], [], marker="s", **_SUPPOSED, **small),
     }
-    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.085), "frameon": False}
-    legend = ax.legend(list(entries.values()), list(entries), fontsize=size - 0.5, title="KV cache of a token", **place)
-    legend.get_title().set(fontsize=size - 0.5, weight="bold")
-    until = [name.partition(" until ")[2] for _, name in table.index if " until " in name]
-    if until:
-        ax.text(0, 0, f"* until {', '.join(until)}", transform=ax.transAxes, fontsize=size - 0.5, color=style.NOTE)
+    if table["alike"].any():
+        entries["alike: older lists of the vendor, equal intervals"] = Line2D([], [], linestyle="none")
+    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, -0.01), "frameon": False}
+    ax.legend(list(entries.values()), list(entries), fontsize=size, ncols=2, **place)

@@ -114,7 +114,7 @@ def _dispatch_vs_rate(
         "timeout",
         "seed",
     ),
-    size=(6.8, 4.0),
+    size=(6.5, 4.0),
 )
 def dispatch_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
     """Mean time from a request to its token by arrival rate, for three policies.
@@ -187,7 +187,7 @@ def _waiting_vs_load(*, batch_slots: Any = _SLOTS, **inputs: Any) -> pd.DataFram
         "the requests waits at a load of {marked_load:2}, with {most_slots:4} slots {most_waiting:2}. Large replicas "
         "can run at a higher load."
     ),
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def waiting_vs_load(ax: Axes, table: pd.DataFrame) -> None:
     """Share of waiting requests (Erlang C) by load, for several numbers of slots.

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["CHIP", "CROSSING", "FRAME", "INSIDE", "OUTSIDE", "SWITCH", "moe_layer", "rack", "supplied"]
+__all__ = ["CHIP", "CROSSING", "FRAME", "INSIDE", "OUTSIDE", "SWITCH", "WORD", "moe_layer", "rack", "supplied"]
 
 INSIDE = "#0072B2"  # the network of the rack
 OUTSIDE = style.RED  # the one between racks
+WORD, OUTSIDE_WORD = "#00588F", "#9A3D00"  # words in boxes of these networks
 CHIP: dict[str, Any] = {"facecolor": "#F4F6F8", "edgecolor": "#5F7385"}
 SWITCH: dict[str, Any] = {"facecolor": "#DCE9F3", "edgecolor": INSIDE}
 _BUSY: dict[str, Any] = {"facecolor": INSIDE, "edgecolor": INSIDE}
-_IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#8A9AA8"}
+_IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#66757F"}
 FRAME: dict[str, Any] = {"facecolor": "none", "edgecolor": "#222222", "linewidth": 1.3}
 CROSSING: dict[str, Any] = {"color": OUTSIDE, "linestyle": (0, (4, 2))}
 
@@ -76,7 +77,7 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
     experts, chosen, chips, left = (
         whole(name, marks[name]) for name in ("experts", "experts_per_token", "expert_parallel", "leftover_experts")
     )
-    each = (experts - left) // chips
+    each = int(marks["experts_per_chip"])
     rows = []
     for chip in (c for c in left_out(chips, _MOST_CHIPS, 5) if c is not None):
         first, count = chip * each + min(chip, left), each + (chip < left)
@@ -113,7 +114,7 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
         "expert_parallel",
     ),
     chapter=2,
-    size=(7.2, 4.6),
+    size=(6.5, 4.6),
 )
 def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
     """One layer of experts, with router, experts by chip, sum and residual.
@@ -155,7 +156,7 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
         low, high = top[1] - 0.3, top[0] + 0.75
         box(ax, (start, low), (widest + 0.4, high - low), "chip", **CHIP)
         behind = {"facecolor": CHIP["facecolor"], "edgecolor": "none", "pad": 0.8}
-        named: dict[str, Any] = {"fontsize": 0.85 * size, "bbox": behind, "zorder": 4}
+        named: dict[str, Any] = {"fontsize": size, "bbox": behind, "zorder": 4}
         ax.text(start + 0.2 + widest / 2, high - 0.12, f"chip {chip}", ha="center", va="top", **named)
         _experts(ax, table, experts[chip], start + 0.2, top, router, middle)
     _sign(ax, (middle, 1.9), "\N{GREEK CAPITAL LETTER SIGMA}", "sum", size)
@@ -248,7 +249,7 @@ def _expert_parts(ax: Axes, x: float, unit: float, rows: tuple[float, float], si
     _glyph(ax, x, 1.1 * unit, rows, _BUSY, "part")
     third = (rows[0] - rows[1]) / 3
     for k, word in enumerate(("up-projection", "nonlinearity", "down-projection")):
-        ax.text(x + 1.35 * unit, rows[0] - (k + 0.5) * third, word, fontsize=0.9 * size, va="center", color=style.NOTE)
+        ax.text(x + 1.35 * unit, rows[0] - (k + 0.5) * third, word, fontsize=size, va="center", color=style.NOTE)
 
 
 _MOST_IN_ROW, _MOST_SWITCHES = 6, 6
@@ -300,7 +301,7 @@ def _rack(**inputs: Any) -> pd.DataFrame:
         "link_bandwidth_ratio",
     ),
     chapter=2,
-    size=(7.2, 4.5),
+    size=(6.5, 4.5),
 )
 def rack(ax: Axes, table: pd.DataFrame) -> None:
     """A rack of chips and switches, with its cables and the scale-out network.
@@ -335,7 +336,7 @@ def rack(ax: Axes, table: pd.DataFrame) -> None:
                 ax.text(at, (low + high) / 2, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
                 continue
             where[first + k] = (at, low if way > 0 else high)
-            _chip(ax, at, (low, high), way, f"chip {first + k}", 0.8 * size)
+            _chip(ax, at, (low, high), way, f"chip {first + k}", size)
     inner = left_out(switches, _MOST_SWITCHES)
     stands = {}
     for s, at in zip(inner, _spread(inner, width), strict=True):
@@ -344,7 +345,7 @@ def rack(ax: Axes, table: pd.DataFrame) -> None:
             continue
         stands[s] = at
         box(ax, (at - 0.7, 4.65), (1.4, 0.7), "switch", **SWITCH)
-        ax.text(at, 5.0, "switch", ha="center", va="center", fontsize=0.8 * size, color=INSIDE, zorder=4)
+        ax.text(at, 5.0, "switch", ha="center", va="center", fontsize=size, color=WORD, zorder=4)
     for row in table.reset_index().to_dict("records"):
         (x, y), at = where[row["chip"]], stands[row["switch"]]
         _cable(ax, (x, y), (at, 5.35 if y > 5 else 4.65), bool(row["on_path"]), size)
@@ -381,7 +382,7 @@ def _cable(ax: Axes, chip: tuple[float, float], switch: tuple[float, float], on_
     ax.plot(*ends, linestyle="-", color=style.INK, linewidth=2.6, gid="hop", zorder=1.9)
     x, y = (0.6 * a + 0.4 * b for a, b in ends)
     said = "hop 1" if chip[1] > switch[1] else "hop 2"
-    look: dict[str, Any] = {"fontsize": 0.85 * size, "weight": "bold", "bbox": style.HALO, "zorder": 4}
+    look: dict[str, Any] = {"fontsize": size, "weight": "bold", "bbox": style.HALO, "zorder": 4}
     ax.text(x, y, said, ha="center", va="center", **look)
 
 
@@ -391,9 +392,7 @@ def _second_network(ax: Axes, marks: dict[str, float], width: float, starts: lis
         ax.plot([first, x, x], [y, y, end], linewidth=1.6, gid="trunk", **CROSSING)
     box(ax, (x - 1.3, 4.15), (2.6, 1.7), "data-center switch", facecolor="#F6DFD0", edgecolor=OUTSIDE)
     orange: dict[str, Any] = {"fontsize": size, "color": OUTSIDE}
-    ax.text(
-        x, 5.0, "switch of the\ndata center", ha="center", va="center", zorder=4, **{**orange, "fontsize": 0.9 * size}
-    )
+    ax.text(x, 5.0, "switch of the\ndata center", ha="center", va="center", zorder=4, fontsize=size, color=OUTSIDE_WORD)
     slower = f"{style.text_of(marks['link_bandwidth_ratio'], '1')} {style.TIMES} slower"
     ax.text(x + 0.25, 7.4, slower, ha="left", va="center", weight="bold", **orange)
     speed = style.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")

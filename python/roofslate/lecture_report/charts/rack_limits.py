@@ -62,7 +62,7 @@ def _rack_limits(**inputs: Any) -> pd.DataFrame:
     ),
     inputs=(*_OF_RACK, "rack_weight_limit", "cable_limit"),
     chapter=2,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def rack_limits(ax: Axes, table: pd.DataFrame) -> None:
     """Use of a rack's room for cables, power supply, cooling and floor, by the chips in it.

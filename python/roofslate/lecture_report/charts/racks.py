@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
-from roofslate.display.diagram import box, letters, whole
+from roofslate.display.diagram import box, decade_ticks, letters, whole
 from roofslate.errors import AxisError, MissingInput, ValueRangeError
-from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE
+from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE, WORD
 from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
 from roofslate.presets.catalog import hardware
 from roofslate.presets.lookup import find_preset
@@ -83,7 +83,7 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
         "cable_limit",
     ),
     chapter=2,
-    size=(7.4, 4.0),
+    size=(6.5, 4.0),
 )
 def cable_density(ax: Axes, table: pd.DataFrame) -> None:
     """Cables of a rack by its chips, for two densities of trays.
@@ -121,7 +121,7 @@ def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
     drawn = min(trays, _MOST_TRAYS)
     box(ax, (x, 0), (1, 1.05), "rack", facecolor="none", edgecolor=style.INK, linewidth=1.3)
     box(ax, (x + 0.06, 0.465), (0.88, 0.12), "switch", facecolor="#DCE9F3", edgecolor=INSIDE, zorder=3)
-    ax.text(x + 0.5, 0.525, "switches", ha="center", va="center", fontsize=0.85 * size, color=INSIDE, zorder=4)
+    ax.text(x + 0.5, 0.525, "switches", ha="center", va="center", fontsize=size, color=WORD, zorder=4)
     step = 0.42 / drawn
     lanes = drawn * _CABLES_OF_A_TRAY
     for way in (1, -1):
@@ -152,7 +152,7 @@ def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
                 )
     if drawn < trays:
         note = f"{trays:,} trays a side"
-        ax.text(x + 0.5, 1.07, note, ha="center", va="bottom", fontsize=0.8 * size, color=style.NOTE)
+        ax.text(x + 0.5, 1.07, note, ha="center", va="bottom", fontsize=size, color=style.NOTE)
 
 
 def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
@@ -283,7 +283,7 @@ def _scale_up_domains(**inputs: Any) -> pd.DataFrame:
         "takes more hops."
     ),
     chapter=2,
-    size=(8.2, 4.7),
+    size=(6.5, 4.9),
 )
 def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     """Scale-up domains of several systems, with dies, links and memory.
@@ -291,7 +291,7 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     Parameters
     ----------
     ax : Axes, optional
-        Divided into a plot and columns of numbers; a new figure by default.
+        Divided into three plots; a new figure by default.
     **inputs
         `hardware`: a name or a list; or `scale_up_domain`, `dies_per_chip`, `hbm_capacity`, `scale_up_bandwidth`,
         `scale_out_bandwidth` of one system. Growth is relative to the previous system with the same links.
@@ -301,20 +301,56 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     ax.set_axis_off()
-    size = letters(ax, 9.2, (8.4, 4.2))
-    plot = ax.inset_axes((0.165, 0.1, 0.325, 0.79))
-    place = range(len(table))
+    size = letters(ax, 8.5, scale_up_domains.size)
+    places = ((0.19, 0.27), (0.5, 0.27), (0.81, 0.19))  # left and width of the panels, in shares
+    panels = [ax.inset_axes((left, 0.09, width, 0.79)) for left, width in places]
+    for panel, (heading, _) in zip(panels, _HEADINGS, strict=True):
+        panel.set(xscale="log", ylim=(len(table) - 0.5, -0.6))
+        panel.text(0, 1.06, heading, transform=panel.transAxes, fontsize=size, va="bottom", weight="bold")
+        panel.set_yticks(range(len(table)), [])
+        panel.patch.set_visible(False)  # words of its neighbor may reach into it
+        panel.tick_params(axis="y", length=0)
+        panel.tick_params(axis="x", labelsize=size)
+        for side in ("top", "right", "left"):
+            panel.spines[side].set_visible(False)
+    names = [f"{name}\n{row['network']}" if row["network"] else str(name) for name, row in table.iterrows()]
+    panels[0].set_yticks(range(len(table)), names, fontsize=size)
+    _domains(panels[0], table, size)
+    _links(panels[1], table, size)
+    _dots(panels[2], table["domain_capacity"], "domain_capacity", "byte", INSIDE, "o", size)
+    for panel, (_, unit) in zip(panels, _HEADINGS, strict=True):
+        decade_ticks(panel.xaxis, unit, 3 if unit == "1" else 2)
+
+
+_HEADINGS = (("size of a domain", "1"), ("links of a chip, each way", "byte/s"), ("memory of a domain", "byte"))
+
+
+def _dots(panel: Axes, values: Any, label: str, unit: str, color: str, marker: str, size: float) -> None:
+    """Draw one marker a row, with its number, and a dash where it is unknown."""
+    known = values.dropna()
+    if not len(known):
+        panel.set_axis_off()
+        return
+    panel.set_xlim(known.min() / 2, known.max() * (known.max() / known.min()) ** 1.1 * 20)
+    panel.plot(values.to_numpy(), range(len(values)), marker, color=color, markersize=6, label=label, linestyle="none")
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
+    for y, x in enumerate(values):
+        if math.isfinite(x):
+            panel.annotate(style.text_of(x, unit), (x, y), xytext=(6, 0), gid=f"cell {y}", **look)
+        else:
+            panel.text(0.02, y, _DASH, transform=panel.get_yaxis_transform(), va="center", fontsize=size)
+
+
+def _domains(panel: Axes, table: pd.DataFrame, size: float) -> None:
+    """Draw chips and dies of each domain, with their growth since the system before."""
     chips, dies = table["scale_up_domain"].to_numpy(), table["scale_up_dies"].to_numpy()
     several = dies > 1.001 * chips
-    plot.set_xscale("log")
-    plot.hlines(place, 1, chips, color="#B8C7D3", linewidth=1.4, zorder=1)
-    plot.hlines(
-        [y for y in place if several[y]], chips[several], dies[several], color="#B8C7D3", linestyle=":", zorder=1
-    )
-    plot.plot(chips, place, "o", color=INSIDE, markersize=6, label="scale_up_domain", linestyle="none")
-    plot.plot(
+    rows = range(len(table))
+    panel.hlines([y for y in rows if several[y]], chips[several], dies[several], color=OUTSIDE, linewidth=1)
+    panel.plot(chips, rows, "o", color=INSIDE, markersize=6, label="scale_up_domain", linestyle="none")
+    panel.plot(
         dies[several],
-        [y for y in place if several[y]],
+        [y for y in rows if several[y]],
         "D",
         markerfacecolor="white",
         markeredgecolor=OUTSIDE,
@@ -322,52 +358,38 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
         label="scale_up_dies",
         linestyle="none",
     )
-    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 0.95 * size}
+    panel.set_xlim(min(chips.min(), 8) / 2, max(chips.max(), dies[several].max(initial=1), 100) ** 2)
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
     for y, (count, inner) in enumerate(zip(chips, dies, strict=True)):
-        last = inner if several[y] else count
-        plot.annotate(
-            style.text_of(count, "1", 4), (count, y), xytext=(0, 8), ha="center", **{**note, "va": "bottom"}
-        ) if several[y] else None
-        text = style.text_of(last, "1", 4) + (" dies" if several[y] else "")
-        plot.annotate(text, (last, y), xytext=(6, 0), color=OUTSIDE if several[y] else style.INK, **note)
-    most = max(chips.max(), dies[several].max(initial=1))
-    plot.set(xlim=(1, max(most, 10) ** 1.25), ylim=(len(table) - 0.5, -0.6), xlabel="chips (packages) of a domain")
-    plot.xaxis.label.set_fontsize(size)
-    plot.set_yticks(list(place), list(table.index), fontsize=size)
-    plot.tick_params(axis="y", length=0)
-    for side in ("top", "right", "left"):
-        plot.spines[side].set_visible(False)
-    style.scale_ticks(plot.xaxis, "1")
-    plot.tick_params(axis="x", labelsize=0.95 * size)
-    _columns(ax, plot, table, size)
+        by_chips, by_dies = (float(table[name].iloc[y]) for name in _GROWTH)
+        text = f"{style.text_of(count, '1', 4)} chips{_growth(by_chips)}"
+        if several[y]:
+            panel.annotate(text, (count, y), **{**look, "xytext": (0, 6), "va": "bottom", "color": INSIDE})
+            text = f"{style.text_of(inner, '1', 4)} dies{_growth(by_dies)}"
+        color = OUTSIDE if several[y] else INSIDE
+        panel.annotate(text, (inner if several[y] else count, y), xytext=(6, 0), color=color, gid=f"cell {y}", **look)
 
 
-def _columns(ax: Axes, plot: Axes, table: pd.DataFrame, size: float) -> None:
-    heads = ("growth", "links inside,\na chip", "links out,\na chip", "memory of\nthe domain")
-    at = (1.16, 1.5, 2.0, 2.39)  # in widths of the plot
-    for x, head in zip(at, heads, strict=True):
-        plot.text(x, 1.01, head, transform=plot.transAxes, ha="center", va="bottom", fontsize=size, color=style.NOTE)
-    for y, (_, row) in enumerate(table.iterrows()):
-        by_chips, by_dies = (row[name] for name in _GROWTH)
-        growth = "" if math.isnan(by_chips) else f"{style.text_of(by_chips, '1')} {style.TIMES}"
-        if growth and row["scale_up_dies"] > 1.001 * row["scale_up_domain"] and not math.isclose(by_dies, by_chips):
-            growth += f"\ndies {style.text_of(by_dies, '1')} {style.TIMES}"
-        up, out = (_speed(row[name]) for name in ("scale_up_bandwidth", "scale_out_bandwidth"))
-        slower = row["link_bandwidth_ratio"]
-        ratio = "" if math.isnan(slower) else f"{style.text_of(slower, '1')} {style.TIMES} slower"
-        memory = row["domain_capacity"]
-        cells = (
-            growth,
-            "\n".join(filter(None, (row["network"], up))),
-            "\n".join(filter(None, (out, ratio))),
-            "" if math.isnan(memory) else style.text_of(memory, "byte"),
-        )
-        for x, cell in zip(at, cells, strict=True):
-            look: dict[str, Any] = {"transform": plot.get_yaxis_transform(), "ha": "center", "va": "center"}
-            plot.text(x, y, cell or _DASH, fontsize=0.95 * size, gid=f"cell {y}", **look)
-    note = "links out: Ethernet or InfiniBand; each direction. Growth: per row above with the same links inside."
-    ax.text(1, -0.04, note, transform=ax.transAxes, fontsize=0.85 * size, color=style.NOTE, va="center", ha="right")
+def _growth(factor: float) -> str:
+    return "" if math.isnan(factor) else f", {style.text_of(factor, '1')} {style.TIMES}"
 
 
-def _speed(value: float) -> str:
-    return "" if math.isnan(value) else style.text_of(value, "byte/s/chip").replace("/chip", "")
+def _links(panel: Axes, table: pd.DataFrame, size: float) -> None:
+    """Draw the speed of a chip's links inside of the domain and out of it, with their ratio."""
+    inside, out = (table[name].to_numpy() for name in ("scale_up_bandwidth", "scale_out_bandwidth"))
+    known = [x for x in (*inside, *out) if math.isfinite(x)]
+    if not known:
+        panel.set_axis_off()
+        return
+    panel.set_xlim(min(known) / 2, max(known) * (max(known) / min(known)) ** 0.55 * 4)
+    rows = range(len(table))
+    panel.hlines(rows, out, inside, color=style.NOTE, linewidth=1, linestyle=(0, (2, 2)))
+    panel.plot(inside, rows, "o", color=INSIDE, markersize=6, label="scale_up_bandwidth", linestyle="none")
+    square: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": OUTSIDE, "markersize": 5.5}
+    panel.plot(out, rows, "s", label="scale_out_bandwidth", linestyle="none", **square)
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
+    for y, (speed, ratio) in enumerate(zip(inside, table["link_bandwidth_ratio"], strict=True)):
+        if math.isfinite(ratio) and math.isfinite(speed):
+            panel.annotate(f"{ratio:.3g} {style.TIMES}", (speed, y), xytext=(6, 0), gid=f"cell {y}", **look)
+    for k, (word, color) in enumerate((("in", INSIDE), ("out", OUTSIDE))):
+        panel.text(0.5 * k, 1.01, f"{'●□'[k]} {word}", transform=panel.transAxes, fontsize=size, color=color)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
 from roofslate.display import style
-from roofslate.display.diagram import arrow, left_out, round_box
+from roofslate.display.diagram import COLUMN, arrow, left_out, round_box
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
 from roofslate.simulation import ciphers
@@ -34,7 +34,8 @@ def _known(chart: str, inputs: dict[str, Any], *names: str) -> None:
 def _letters(ax: Axes, width: float, height: float) -> float:
     """Size of letters in points for a diagram of so many units."""
     across, up = style.pixels(ax)
-    return min(9.5, 0.235 * 72 / ax.figure.dpi * min(across / width, up / height))
+    fitting = min(9.5, 0.235 * 72 / ax.figure.dpi * min(across / width, up / height))
+    return max(fitting, style.LEAST) if across / ax.figure.dpi > COLUMN else fitting
 
 
 def _frame(ax: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
@@ -96,7 +97,7 @@ def _feistel(*, rounds: int = 3, block: int = 0x0123456789ABCDEF, key: int = 202
         "key",
     ),
     chapter=7,
-    size=(7.2, 4.1),
+    size=(6.5, 4.1),
 )
 def feistel(ax: Axes, table: pd.DataFrame) -> None:
     """A Feistel cipher round by round, forward and back.
@@ -222,7 +223,7 @@ def _revnet(
         "seed",
     ),
     chapter=7,
-    size=(7.2, 4.3),
+    size=(6.5, 4.3),
 )
 def revnet(ax: Axes, table: pd.DataFrame) -> None:
     """A reversible network: activations forward, and computed again in lockstep with the gradients.
@@ -366,7 +367,7 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
         "flops_per_parameter_token",
     ),
     chapter=7,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
     """Activations held in a training step, with and without a reversible network.
@@ -399,7 +400,7 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot(middles, stored, color="#0072B2", marker="o" if boxed else None, markersize=4, label="activation_bytes")
     if not boxed:
         ax.fill_between(middles, stored, color="#DDE6EE", linewidth=0)
-    dashed: dict[str, Any] = {"color": "#D55E00", "linestyle": (0, (4, 2)), "linewidth": 2.2}
+    dashed: dict[str, Any] = {"color": style.RED, "linestyle": (0, (4, 2)), "linewidth": 2.2}
     ax.plot([0, 2 * layers], [flat, flat], label="reversible_bytes", zorder=3, **dashed)
     top = 1.28 * max(stored.max(), flat)
     ax.set(xlim=(0, 2 * layers), ylim=(0, top), ylabel="activations held")

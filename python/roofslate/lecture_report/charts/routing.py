@@ -59,7 +59,7 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
         "are thus saved, and memory is paid for it."
     ),
     inputs=("matched_dense_parameters",),
-    size=(6.6, 4.4),
+    size=(6.5, 4.4),
 )
 def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
     """Validation loss by number of experts and active weights.

@@ -90,7 +90,7 @@ def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> Non
         "trains",
         "seed",
     ),
-    size=(7.2, 3.7),
+    size=(6.5, 3.7),
 )
 def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     """Timetable of passes, with the wait of a request that has just missed one.

@@ -75,7 +75,7 @@ def _latency_vs_rate(*, time_to_first_token_target: Any = 2.0, **inputs: Any) ->
         "limit of a replica is {max_arrival_rate:2}."
     ),
     inputs=("time_to_first_token_target", "input_tokens", "output_tokens", "input_cv", "output_cv"),
-    size=(6.6, 4.2),
+    size=(6.5, 4.2),
 )
 def latency_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
     """Percentiles of the time to first token against the arrival rate, with the knee and a promise.
@@ -102,10 +102,15 @@ def latency_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
     for (name, label), look in zip(_LINES.items(), style.styles(len(_LINES)), strict=True):
         y = table[name].to_numpy()
         ax.plot(rates, y, label=label, linewidth=1.9, color=look["color"], linestyle=look["linestyle"])
-        ends.append((rates[-1], y[-1], label, look["color"]))
+        finite = np.flatnonzero(np.isfinite(y))
+        if finite.size:
+            ends.append((rates[-1], y[finite[-1]], label, look["color"]))
     tail = table["time_to_first_token_p99"].to_numpy()
     promise = marks["time_to_first_token_target"]
-    ax.set_ylim(0.7 * table[list(_LINES)].to_numpy().min(), 1.4 * max(tail.max(), promise))
+    known = table[list(_LINES)].to_numpy()
+    known = known[np.isfinite(known)]
+    low, high = (known.min(), known.max()) if known.size else (promise, promise)
+    ax.set_ylim(0.7 * min(low, promise), 1.4 * max(high, promise))
     ax.plot(rates[[0, -1]], [promise, promise], color=style.NOTE, linewidth=0.9, linestyle="--", label="promise")
     ax.annotate(
         f"promise: {style.text_of(promise, 's')}",
@@ -186,7 +191,7 @@ def _day_cost(*, peak_to_mean_load: Any = 1.5, target_load: Any = 0.6, **inputs:
         "input_cv",
         "output_cv",
     ),
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def day_cost(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of a fixed and of a following fleet by hour of the day.
@@ -284,7 +289,7 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
         "99 of 100 requests needs {strict_replicas}, a promise of a second hardly more than the load."
     ),
     inputs=("input_tokens", "output_tokens", "input_cv", "output_cv", "arrival_rate"),
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def replicas_vs_promise(ax: Axes, table: pd.DataFrame) -> None:
     """Least replicas that keep a promised time to first token, for three percentiles.
@@ -375,7 +380,7 @@ def _hit_rate_vs_capacity(**inputs: Any) -> pd.DataFrame:
         "pause_cv",
     ),
     chapter=6,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def hit_rate_vs_capacity(ax: Axes, table: pd.DataFrame) -> None:
     """Share of prompt tokens, and of requests, that a prefix cache serves, against its capacity.
@@ -462,7 +467,7 @@ def _imbalance_vs_tokens(**inputs: Any) -> pd.DataFrame:
     ),
     inputs=("experts", "experts_per_token", "expert_popularity_cv", "expert_statistics_drift"),
     chapter=2,
-    size=(6.8, 4.0),
+    size=(6.5, 4.0),
 )
 def imbalance_vs_tokens(ax: Axes, table: pd.DataFrame) -> None:
     """Load of the fullest chip relative to the mean by tokens of a pass.

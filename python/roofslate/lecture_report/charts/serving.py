@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.errors import MissingInput, ValueRangeError
 from roofslate.plotting.chart import chart, completed, dataset, filled, first_reach, number, tabulated
+from roofslate.plotting.findings import finding
 from roofslate.presets.catalog import models
 
 if TYPE_CHECKING:
@@ -298,9 +299,21 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
         "memory_end": memory_end("batch_size", given, inputs),
     }
     table = tabulated(times, "batch_size", "latency_vs_batch", **marks)
+    table.attrs["finding"] = _bound_side(table, crossing, str(inputs.get("overlap", "board")))
     table.attrs["units"] |= {"latency_lower_bound": "s", "crossing_time": "s"}
     table.attrs["units"] |= dict.fromkeys(("crossing_batch", "memory_end"), "sequence")
     return table
+
+
+def _bound_side(table: pd.DataFrame, crossing: float, overlap: str) -> str:
+    """Describe the side of the crossing on which memory or compute binds, empty without overlap."""
+    if overlap == "none":
+        return ""
+    memory = table["memory_time" if overlap == "board" else "weight_fetch_time"]
+    word = "memory-bound" if overlap == "board" else "bound by the weight fetch"
+    if crossing <= table.index[-1]:
+        return f"{word} below\n{{crossing_batch:4}} sequences,\ncompute-bound above"
+    return f"{word} at every batch drawn" if (memory > table["compute_time"]).all() else ""
 
 
 @chart(
@@ -368,5 +381,7 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         height = min(max(bound / top + 0.24, level + 0.09), 0.9)
         style.callout(ax, f"latency lower bound\n{style.text_of(bound, 's')}", (0, bound), (0.04, height))
     if crossing <= batch[-1]:
-        remark = f"from {style.text_of(crossing, 'sequence', 4)} sequences on\ncompute is the slower clock"
-        style.callout(ax, remark, (crossing, time), (0.12, min(time / top + 0.3, 0.93)))
+        height = min(time / top + 0.3, 0.93)
+        finding(ax, table, table.attrs["finding"], at=(crossing, time), to=(0.12, height))
+    elif table.attrs["finding"]:
+        finding(ax, table, table.attrs["finding"], to=(0.3, 0.9))

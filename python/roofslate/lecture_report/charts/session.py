@@ -116,7 +116,7 @@ def _chat_session(
         "kv_bytes_per_token",
     ),
     chapter=6,
-    size=(7.4, 3.6),
+    size=(6.5, 3.6),
 )
 def chat_session(ax: Axes, table: pd.DataFrame) -> None:
     """A chat as prefilled chunks and decoded answers, with the cached prefix of each.

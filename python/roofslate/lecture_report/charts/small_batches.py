@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError
+from roofslate.lecture_report.charts.serving import hatched, memory_end
 from roofslate.plotting.chart import chart, dataset, filled, numbers, tabulated
+from roofslate.plotting.findings import finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +77,7 @@ def _coverage_vs_batch(**inputs: Any) -> pd.DataFrame:
         "{most_batch:2}. Below that a pass is faster than the latency floor, which reads everything."
     ),
     inputs=("expert_reads", "model"),
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def coverage_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Share of routed experts and of weights that a pass reads, by batch size.
@@ -140,12 +142,17 @@ def _speculation_vs_batch(*, acceptance_rate: Any = 0.8, draft_cost: Any = 0.05,
         first = int(below[0]) if len(below) else 0
         marks[f"break_even_{length}"] = float(points[first]) if len(below) else float("inf")
         marks[f"largest_{length}"] = float(gain.max())
+    marks["memory_end"] = memory_end("batch_size", batches, served)
+    gains = table["speedup"].groupby("batch_size").max().to_numpy()
+    gaining = np.flatnonzero(gains >= 1)
+    ends = len(gaining) and gaining[-1] < len(points) - 1
+    marks["last_gain"] = float(points[gaining[-1]]) if ends else float("inf")
     table.attrs["marks"] = marks
     table.attrs["units"] = {
         "draft_length": "token/sequence",
         "batch_size": "sequence",
         "speedup": "1",
-        **{name: "sequence" if name.startswith("break") else "1" for name in marks},
+        **{name: "1" if name.startswith("largest") else "sequence" for name in marks},
     }
     return table
 
@@ -163,7 +170,7 @@ def _speculation_vs_batch(*, acceptance_rate: Any = 0.8, draft_cost: Any = 0.05,
     ),
     inputs=("acceptance_rate", "draft_cost", "context_length"),
     chapter=7,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def speculation_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Speed-up of drafted tokens by batch size, for four draft lengths.
@@ -188,6 +195,9 @@ def speculation_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot(batches[[0, -1]], [1, 1], color=style.NOTE, linewidth=0.9, linestyle="-", label="no draft")
     ends = _family(ax, table["speedup"], "draft_length", lambda length: f"{length:.0f} drafted")
     ax.set_ylim(0, 1.08 * float(table["speedup"].max()))
+    hatched(ax, table.attrs["marks"]["memory_end"], 0.93)
+    last = table.attrs["marks"]["last_gain"]
+    finding(ax, table, "no draft pays above\n{last_gain:2} sequences", at=(last, 1.0), to=(0.62, 0.6))
     style.label_ends(ax, ends)
     style.scale_ticks(ax.xaxis, "sequence")
 
@@ -200,6 +210,8 @@ _POWERED: dict[str, dict[str, Any]] = {
 
 
 def _energy_vs_batch(**inputs: Any) -> pd.DataFrame:
+    import numpy as np
+
     powered = filled(inputs, _POWERED)
     contexts = powered.pop("context_length", _CONTEXTS)
     batches = _batches(powered, 65536)
@@ -212,7 +224,13 @@ def _energy_vs_batch(**inputs: Any) -> pd.DataFrame:
         cost = "electricity_cost_per_token"
         marks["lowest_cost"] = numbers([cost], energy_per_token=marks["least_energy"], electricity_price=price)[cost]
     table.attrs["marks"] = marks
-    table.attrs["units"] |= {"first_energy": "J/token", "least_energy": "J/token", "lowest_cost": "USD/token"}
+    marks["memory_end"] = memory_end("batch_size", batches, {**powered, "context_length": float(np.min(contexts))})
+    table.attrs["units"] |= {
+        "memory_end": "sequence",
+        "first_energy": "J/token",
+        "least_energy": "J/token",
+        "lowest_cost": "USD/token",
+    }
     return table
 
 
@@ -227,7 +245,7 @@ def _energy_vs_batch(**inputs: Any) -> pd.DataFrame:
     ),
     inputs=("replica_power", "power_usage_effectiveness", "electricity_price"),
     chapter=7,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def energy_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Electric energy of a token against the batch, for several contexts.
@@ -262,8 +280,16 @@ def energy_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     if "lowest_cost" in marks:
         words += f"\n${1e9 * marks['lowest_cost']:.2g} of electricity for a billion"
     ax.annotate(
-        words, (0.03, 0.05), xycoords="axes fraction", fontsize=9, color=style.NOTE, va="bottom", annotation_clip=False
+        words,
+        (0.03, 0.05),
+        xycoords="axes fraction",
+        fontsize=9,
+        color=style.NOTE,
+        va="bottom",
+        annotation_clip=False,
+        gid="finding",
     )
+    hatched(ax, marks["memory_end"], 0.93)
     style.label_ends(ax, ends)
     style.scale_ticks(ax.xaxis, "sequence")
     style.scale_ticks(ax.yaxis, "J/token")

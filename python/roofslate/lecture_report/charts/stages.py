@@ -133,6 +133,7 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
         ax.plot(
             [-0.5, len(table) - 0.5], [capacity] * 2, color=style.RED, linestyle="--", linewidth=1.4, label="capacity"
         )
+        ax.axhspan(capacity, high, label="does not fit", zorder=0.5, **style.UNFIT)
         ax.annotate(f"memory of a chip\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **note)
     else:
         ax.text(0.99, 0.97, f"memory of a chip {room}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
@@ -205,7 +206,7 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
         "hop_latency",
     ),
     chapter=3,
-    size=(7.2, 4.0),
+    size=(6.5, 4.0),
 )
 def hop_path(ax: Axes, table: pd.DataFrame) -> None:
     """Latency of a hop between racks by part, and its effect on a token.

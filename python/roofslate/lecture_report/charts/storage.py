@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate import units
 from roofslate.display import style
+from roofslate.display.diagram import decade_ticks
 from roofslate.errors import ValueRangeError
 from roofslate.lecture_report.charts._tiers import (
     RECOMPUTE,
@@ -59,6 +60,10 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
         **dict.fromkeys(["retrieve_quantity", "hold_quantity"], "1"),
         **{name: lookup(name).unit for name in table.attrs["marks"]},
     }
+    once = table["retrieve_cost"] + table["hold_cost"]
+    table.attrs["cheapest"] = str(once.idxmin()) if len(once) > 1 else ""
+    table.attrs["marks"]["cheapest_tier_cost"] = float(once.min())
+    table.attrs["units"]["cheapest_tier_cost"] = "USD/token"
     if "HBM" in rows:
         table.attrs["marks"]["hbm_hold_cost"] = rows["HBM"][1]
         table.attrs["units"]["hbm_hold_cost"] = "USD/token"
@@ -84,12 +89,12 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
         "prices",
     ),
     chapter=6,
-    size=(7.4, 4.2),
+    size=(6.5, 4.2),
 )
 def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of retrieving and of holding a token's KV cache, by tier.
 
-    Bars are logarithmic, and a cost of zero has none. Each number has its formula.
+    The axes are logarithmic, and a cost of zero has no marker.
 
     Parameters
     ----------
@@ -111,44 +116,45 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
     looks = looks_of(ways)
     factor = units.convert_factor(_COST_UNIT, "USD/token")
     costs = table[["retrieve_cost", "hold_cost"]].to_numpy() / factor
-    least = 10 ** math.floor(math.log10(costs[costs > 0].min()) - 0.3) if (costs > 0).any() else 0.1
-    most = max(costs.max(), 10 * least)
-    end = most * (most / least) ** 0.7  # room for numbers and formulas
-    panels = style.panels(ax, 2, left=0.13, gap=0.05, bottom=0.1, top=0.06)
+    positive = costs[costs > 0]
+    least, most = (positive.min(), positive.max()) if positive.size else (1e-3, 1.0)
+    most = max(most, 100 * least)
+    panels = style.panels(ax, 2, left=0.15, gap=0.07, bottom=0.2, top=0.08)
     for panel, (name, words) in zip(panels, _WAYS.items(), strict=True):
-        panel.set(xscale="log", xlim=(least, end), ylim=(len(ways) - 0.45, -0.6))
+        panel.set(xscale="log", xlim=(least / 3, most * (most / least) ** 0.45), ylim=(len(ways) - 0.5, -0.6))
         panel.set_title(words.format(style.moment(marks["hold_time"])), fontsize=9.5, weight="normal", pad=4)
+        panel.hlines(range(len(ways)), *panel.get_xlim(), color="#DDDDDD", linewidth=0.8, zorder=0)
         for y, way in enumerate(ways):
-            cost = float(table.loc[way, name]) / factor
-            quantity = str(table.loc[way, name.replace("cost", "quantity")])
-            at = (max(cost, least), y)
+            cost, look = float(table.loc[way, name]) / factor, looks[way]
+            note: dict[str, Any] = {
+                "textcoords": "offset points",
+                "va": "center",
+                "fontsize": 9,
+                "color": look["color"],
+            }
             if cost > 0:
-                panel.barh(
-                    y, cost - least, left=least, height=0.5, color=looks[way]["color"], alpha=0.85, gid=f"{name} {way}"
-                )
-            offset: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "left"}
-            text = _amount(cost) if cost > 0 else "nothing"
-            panel.annotate(text, at, xytext=(5, 6 if quantity else 0), fontsize=9, color=style.INK, **offset)
-            if quantity:
-                latex = lookup(quantity).latex.partition(" = ")[2]
-                panel.annotate(f"${latex}$", at, xytext=(5, -6), fontsize=7.5, color=style.NOTE, **offset)
-        panel.xaxis.set_visible(False)
-        panel.spines["bottom"].set_visible(False)
-        panel.spines["left"].set_color("#B0B0B0")
+                dot = {"color": look["color"], "marker": look["marker"], "markersize": 8, "linestyle": "none"}
+                panel.plot(cost, y, label=f"{name} {way}", **dot)
+                panel.annotate(_dollars(cost), (cost, y), xytext=(8, 0), bbox=style.HALO, **note)
+            else:
+                panel.annotate("nothing", (panel.get_xlim()[0], y), xytext=(6, 0), bbox=style.HALO, **note)
         panel.set_yticks(range(len(ways)), ways if panel is panels[0] else [], fontsize=9.5)
         panel.tick_params(axis="y", length=0)
-    size = style.text_of(marks["kv_bytes_per_token"], "byte/token").replace("/tok", "")
-    note = (
-        f"Dollars for a trillion tokens of $q$ = {size} each; logarithmic bars.\n"
-        "$d$, $k$, $m$: price, capacity, bandwidth of a device; $p$, $h$: price, HBM of a chip."
-    )
-    said = ax.text(0, 0.07, note, transform=ax.transAxes, fontsize=8, color=style.NOTE, va="top", linespacing=1.4)
-    said.set_in_layout(False)
+        panel.spines["left"].set_visible(False)
+        decade_ticks(panel.xaxis, "1", 3, _short_dollars)
+        panel.set_xlabel("KV cache of a trillion tokens")
+    if table.attrs["cheapest"]:
+        said = f"held {style.moment(marks['hold_time'])} and read once, {table.attrs['cheapest']} costs least: "
+        style.callout(ax, said + _dollars(marks["cheapest_tier_cost"] / factor), None, (0.15, 0.02))
 
 
-def _amount(x: float) -> str:
+def _dollars(x: float) -> str:
     """Write dollars as people do."""
-    return f"\\${float(f'{x:.3g}'):,.0f}" if x >= 100 else f"\\${x:.3g}" if x >= 1e-4 else f"\\${x:.1e}"
+    return f"${float(f'{x:.3g}'):,.0f}" if x >= 100 else f"${x:.3g}" if x >= 1e-4 else f"${x:.1e}"
+
+
+def _short_dollars(x: float) -> str:
+    return f"${style.text_of(x, '1')}" if x < 1e6 else f"${x / 1e6:,.0f}M"
 
 
 _SHOWN = (1e-3, 1e6)  # seconds that the axis has at least
@@ -208,7 +214,7 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
         "prices",
     ),
     chapter=6,
-    size=(7.0, 4.5),
+    size=(6.5, 4.5),
 )
 def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of reusing a token's KV cache by hold time, for each tier.

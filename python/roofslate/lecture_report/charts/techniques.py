@@ -81,7 +81,7 @@ def _cache_techniques(*, model: str = _BASE, **inputs: Any) -> pd.DataFrame:
     ),
     inputs=("model", "hardware", "prices", "context_length", "batch_size"),
     chapter=7,
-    size=(7.4, 4.2),
+    size=(6.5, 4.2),
 )
 def cache_techniques(ax: Axes, table: pd.DataFrame) -> None:
     """Effect of KV-cache techniques: balance context, cost of a token, and sequences that fit.

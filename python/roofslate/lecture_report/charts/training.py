@@ -124,7 +124,7 @@ def _equal_cost(
         "falling_exponent",
     ),
     chapter=5,
-    size=(7.4, 3.6),
+    size=(6.5, 3.6),
 )
 def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
     """Falling and rising costs with their sums, for three pairs.
@@ -180,7 +180,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
         if roomy:
             panel.set_title(said, fontsize=9, weight="normal", loc="left", pad=4)
         panel.set_yticks([0, least], ["0", f"{least:.3g}"])
-        near = abs(meet - best) < (0.15 if roomy else 0.4) * (right - left)
+        near = abs(meet - best) < (0.25 if roomy else 0.4) * (right - left)
         ticks = [best] if near else sorted([best, meet])
         panel.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
 
@@ -253,7 +253,7 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
         "rl_tokens",
     ),
     chapter=5,
-    size=(6.6, 4.0),
+    size=(6.5, 4.0),
 )
 def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
     """Compute of pretraining, reinforcement learning and serving.

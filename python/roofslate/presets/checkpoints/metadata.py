@@ -246,7 +246,7 @@ def _flags(family: str, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def _windows(config: dict[str, Any], family: str, keys: _Keys) -> None:
-    """Layers with a window, where the file lists them, otherwise as in its family."""
+    """Return the layers with a window, as the file lists them or as in its family."""
     pattern = keys.take("attention.sliding_window_pattern")
     if isinstance(pattern, list):
         config["layer_types"] = ["sliding_attention" if word else "full_attention" for word in pattern]

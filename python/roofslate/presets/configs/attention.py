@@ -1,4 +1,4 @@
-"""Attention of one layer: weights, and what a sequence leaves in its cache."""
+"""Attention of one layer: weights and KV cache per sequence."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ __all__ = ["Attention", "Cache", "Heads"]
 
 @dataclass(frozen=True)
 class Cache:
-    """What a sequence leaves in the cache of a layer, in elements.
+    """KV cache of a sequence in one layer, in elements.
 
     Attributes
     ----------
     kind : str
         Word for the layer's mixer.
     elements : int
-        Of each token that is kept.
+        Of each stored token.
     window : int
-        Last tokens that are kept; 0: all.
+        Stored tokens, the last ones. 0: all.
     compressed : int
-        Of each entry that stands for `ratio` tokens.
+        Of each entry that represents `ratio` tokens.
     ratio : int
     index : float
         Keys of the index of a sparse attention, of each token.
     state : int
-        What does not grow.
+        Constant part.
     """
 
     kind: str = "none"
@@ -50,8 +50,8 @@ class Cache:
 
     def at(self, tokens: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Elements of keys and values after so many tokens, index and state left out."""
-        kept = np.minimum(tokens, self.window) if self.window else tokens
-        return self.elements * kept + self.compressed * (tokens // self.ratio)
+        attended = np.minimum(tokens, self.window) if self.window else tokens
+        return self.elements * attended + self.compressed * (tokens // self.ratio)
 
     @property
     def growth(self) -> float:
@@ -100,7 +100,7 @@ class Attention:
         self.layer, self.layers = layer, layers
 
     def read(self, kind: str, heads: Heads) -> tuple[Counter[str], Cache]:
-        """Weights and cache of attention of this kind."""
+        """Return weights and KV cache of attention of this kind."""
         if "kv_lora_rank" in self.keys:
             return self._latent(kind, heads.queries)
         if "compress" in kind or self.name == "deepseek_v4":
@@ -115,7 +115,8 @@ class Attention:
     def _plain(self, kind: str, h: Heads) -> tuple[Counter[str], Cache]:
         keys, d = self.keys, self.hidden
         q, k, v = h.queries * h.size, h.keys * h.size, h.keys * h.value_size
-        borrowed = self.layer >= self.layers - keys.count("num_kv_shared_layers", 0)  # the cache of a layer before
+        # shares the KV cache of an earlier layer
+        borrowed = self.layer >= self.layers - keys.count("num_kv_shared_layers", 0)
         values_are_keys = self.name == "gemma4" and kind == "full" and keys.flag("attention_k_eq_v", False)
         gate, extra = self._gate(h.queries, h.value_size)
         projected = q * (1 + (gate == "query")) + (0 if borrowed else k + (0 if values_are_keys else v))
@@ -135,11 +136,11 @@ class Attention:
             where.flag("use_sparse_attention", True)
             index_heads, index = where.count("index_heads", low=1), where.count("index_head_size", low=1)
             weights += d * (index_heads + 1) * index + 2 * index
-        kept = self._window(kind)
-        return Counter(attention=weights), Cache(kind, 0 if borrowed else k + v, kept, index=index)
+        window = self._window(kind)
+        return Counter(attention=weights), Cache(kind, 0 if borrowed else k + v, window, index=index)
 
     def _gate(self, heads: int, value_size: int) -> tuple[str, int]:
-        """The gate on the output, and the weights of one that is not a part of the query projection."""
+        """Return the output gate, and its weights if it is not a part of the query projection."""
         keys, gate = self.keys, self.family.gate
         for key, usual in _GATES.items():
             if key not in keys:
@@ -152,7 +153,7 @@ class Attention:
         return gate, self.hidden * sizes.get(gate, 0)
 
     def _biased(self, projections: str) -> bool:
-        """Whether queries, keys and values (``"qkv"``) or the output too (``"all"``) have a bias."""
+        """Return the biases: of queries, keys and values (``"qkv"``) or also of the output (``"all"``)."""
         keys, family = self.keys, self.family
         habit = family.bias
         if projections == "all" and keys.flag("attention_out_bias", False):
@@ -164,7 +165,7 @@ class Attention:
         return habit == "all" or habit == projections or (habit == "out" and projections == "all")
 
     def _key_norm(self) -> str:
-        """``"head"`` or ``"projection"`` for norms on queries and keys; empty where there are none."""
+        """Return ``"head"`` or ``"projection"`` for norms on queries and keys, or an empty text."""
         habit = self.family.key_norm
         if habit.startswith("key "):
             return habit[4:] if self.keys.flag("use_qk_norm", False) else ""
@@ -195,7 +196,7 @@ class Attention:
         return Counter(attention=weights), Cache("latent", rank + rope, self._window(kind), index=index)
 
     def _indexes(self) -> bool:
-        """Whether a layer has an index of its own; the others take the choice of the one before."""
+        """Return True if a layer has an index. Other layers reuse the choice of the one before."""
         keys = self.keys
         words = keys.entries("indexer_types")
         if words is None and (pattern := keys.text("index_topk_pattern")):
@@ -206,14 +207,14 @@ class Attention:
         return max(self.layer - offset + 1, 0) % step == 0
 
     def _compressed(self, kind: str, h: Heads) -> tuple[Counter[str], Cache]:
-        """Attention of DeepSeek-V4: a window, and behind it one entry for several tokens; keys are values."""
+        """Attention of DeepSeek-V4: a window, then compressed entries, with keys used as values."""
         keys, d, heads, size = self.keys, self.hidden, h.queries, h.size
         rank, groups, output_rank = (keys.count(name, low=1) for name in ("q_lora_rank", "o_groups", "o_lora_rank"))
         weights = d * rank + rank + rank * heads * size + d * size + size
         weights += heads * size * output_rank + groups * output_rank * d + heads
         window = keys.count("sliding_window", low=1)
         for name in ("qk_rope_head_dim", "index_topk"):
-            keys.count(name, 0)  # a part of each head, and of what is read
+            keys.count(name, 0)  # a part of each head, and of the KV reads
         if kind == "window":
             return Counter(attention=weights), Cache("window", size, window)
         ratio = next((ratio for ratio, word in COMPRESSION.items() if word == kind), 0)

@@ -1,7 +1,6 @@
 """The families of models that are known, by ``model_type``.
 
-Each entry states the defaults of the family's classes where they differ from those of Llama; what a file says itself is
-read from the file.
+Each entry states the defaults of the family's classes that differ from Llama's. Values in the file take precedence.
 """
 
 from __future__ import annotations
@@ -429,4 +428,4 @@ FAMILIES = {
 }
 
 
-"""Families by ``model_type``, without the suffixes of parts and versions that change no convention."""
+"""Families by ``model_type``, without suffixes that change no convention."""

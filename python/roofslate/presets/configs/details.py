@@ -1,4 +1,4 @@
-"""Weights that one family has beyond its conventions: in a layer, and outside of the layers."""
+"""Weights specific to one family: in a layer, and outside of the layers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Place:
     Attributes
     ----------
     keys : Keys
-        Those of the layer.
+        Keys of the layer.
     hidden : int
         Width of the residual stream.
     kind, ffn : str
         Mixer and feed-forward part.
     heads : Heads
     indexed : bool
-        Whether attention has an index of its own.
+        Whether attention of this layer has an index.
     first : bool
         Whether it is the first layer.
     """
@@ -42,11 +42,11 @@ class Place:
     first: bool
 
 
-def _hyper(place: Place, mixing: int, scales: int) -> int:
+def _hyper(layer: Place, mixing: int, scales: int) -> int:
     """Residual streams that are mixed before attention and before the feed-forward part."""
-    streams = place.keys.count("hc_mult", 0)
+    streams = layer.keys.count("hc_mult", 0)
     rows = mixing * streams
-    return 2 * (rows * streams * place.hidden + rows + scales) if streams else 0
+    return 2 * (rows * streams * layer.hidden + rows + scales) if streams else 0
 
 
 def _hyper_head(keys: Keys, d: int) -> int:
@@ -54,74 +54,74 @@ def _hyper_head(keys: Keys, d: int) -> int:
     return streams * streams * d + streams + 1 if streams else 0
 
 
-def _streams(place: Place) -> Counter[str]:
-    return Counter(other=_hyper(place, 2 + place.keys.count("hc_mult", 0), 3))
+def _streams(layer: Place) -> Counter[str]:
+    return Counter(other=_hyper(layer, 2 + layer.keys.count("hc_mult", 0), 3))
 
 
-def _glm5_next(place: Place) -> Counter[str]:
-    pool = place.keys.count("index_kpool", 0) if place.indexed else 0
-    index = place.keys.count("index_head_size", 0)
-    return _streams(place) + Counter(attention=(pool + place.hidden) * index * (pool > 0))
+def _glm5_next(layer: Place) -> Counter[str]:
+    pool = layer.keys.count("index_kpool", 0) if layer.indexed else 0
+    index = layer.keys.count("index_head_size", 0)
+    return _streams(layer) + Counter(attention=(pool + layer.hidden) * index * (pool > 0))
 
 
-def _hy_v4(place: Place) -> Counter[str]:
-    return Counter(other=_hyper(place, 2, 2))
+def _hy_v4(layer: Place) -> Counter[str]:
+    return Counter(other=_hyper(layer, 2, 2))
 
 
-def _mistral_large4(place: Place) -> Counter[str]:
-    index = 2 * place.hidden + 2 * place.keys.count("index_heads", 0) if place.indexed else 0
-    return Counter(attention=2 * place.heads.queries + index)
+def _mistral_large4(layer: Place) -> Counter[str]:
+    index = 2 * layer.hidden + 2 * layer.keys.count("index_heads", 0) if layer.indexed else 0
+    return Counter(attention=2 * layer.heads.queries + index)
 
 
-def _dots3(place: Place) -> Counter[str]:
-    return Counter(attention=place.keys.count("qk_rope_head_dim", 0))
+def _dots3(layer: Place) -> Counter[str]:
+    return Counter(attention=layer.keys.count("qk_rope_head_dim", 0))
 
 
-def _correction(place: Place) -> Counter[str]:
-    """Biases that balance the experts, where the class holds them as weights."""
-    experts = place.keys.count("experts", 0) if place.ffn == "moe" else 0
+def _correction(layer: Place) -> Counter[str]:
+    """Biases that balance the experts, if the class stores them as weights."""
+    experts = layer.keys.count("experts", 0) if layer.ffn == "moe" else 0
     return Counter(router=experts)
 
 
-def _muse_spark(place: Place) -> Counter[str]:
-    latent = place.keys.count("latent_expert_size", 0) if place.ffn == "moe" else 0
-    return Counter(router=2 * latent, other=2 * place.hidden)
+def _muse_spark(layer: Place) -> Counter[str]:
+    latent = layer.keys.count("latent_expert_size", 0) if layer.ffn == "moe" else 0
+    return Counter(router=2 * latent, other=2 * layer.hidden)
 
 
-def _kimi_k3(place: Place) -> Counter[str]:
-    """A norm on what latent experts give, and residuals that attend to those of earlier blocks."""
-    keys = place.keys
-    normed = place.ffn == "moe" and keys.flag("latent_moe_use_norm", True)
+def _kimi_k3(layer: Place) -> Counter[str]:
+    """Norm on the output of latent experts, and residuals that attend to earlier blocks."""
+    keys = layer.keys
+    normed = layer.ffn == "moe" and keys.flag("latent_moe_use_norm", True)
     latent = keys.count("latent_expert_size", 0)
-    return Counter(router=latent * normed, other=4 * place.hidden * (keys.count("attn_res_block_size", 0) > 0))
+    return Counter(router=latent * normed, other=4 * layer.hidden * (keys.count("attn_res_block_size", 0) > 0))
 
 
-def _inkling(place: Place) -> Counter[str]:
-    keys, d, h = place.keys, place.hidden, place.heads
+def _inkling(layer: Place) -> Counter[str]:
+    keys, d, h = layer.keys, layer.hidden, layer.heads
     kernel, relative = keys.count("convolution_kernel", low=1), keys.count("d_rel", low=1)
     extent = keys.count("rel_extent", low=1)
-    extent = keys.count("sliding_window", 512, low=1) if place.kind == "window" else extent
+    extent = keys.count("sliding_window", 512, low=1) if layer.kind == "window" else extent
     keys_and_values = 2 * h.keys * h.size
     attention = d * h.queries * relative + relative * extent + keys_and_values * kernel
     keys.flag("shared_expert_sink", True)
-    routed = d * keys.count("shared_experts", 0) + 1 if place.ffn == "moe" else 0
+    routed = d * keys.count("shared_experts", 0) + 1 if layer.ffn == "moe" else 0
     return Counter(attention=attention, other=2 * d * kernel, router=routed)
 
 
-def _inkling2(place: Place) -> Counter[str]:
-    keys, d, h = place.keys, place.hidden, place.heads
+def _inkling2(layer: Place) -> Counter[str]:
+    keys, d, h = layer.keys, layer.hidden, layer.heads
     kernel, relative = keys.count("convolution_kernel", low=1), keys.count("d_rel", low=1)
     keys.count("n_layers_per_attn_res_block", 0)
-    full, keys_and_values = place.kind == "full", 2 * h.keys * h.size
+    full, keys_and_values = layer.kind == "full", 2 * h.keys * h.size
     attention = d * h.queries * (relative + 1) + relative * keys.count("rel_extent", low=1)
     attention += keys_and_values * kernel + h.queries * (h.size + relative)
     attention += full * 2 * d * h.keys * kernel  # convolutions whose weights depend on the token
-    queries = d * (2 - place.first + 2 * full)
+    queries = d * (2 - layer.first + 2 * full)
     return Counter(attention=attention, other=2 * d * kernel + queries, norms=2 * d * full)
 
 
-def _gemma3n(place: Place) -> Counter[str]:
-    keys, d = place.keys, place.hidden
+def _gemma3n(layer: Place) -> Counter[str]:
+    keys, d = layer.keys, layer.hidden
     streams, rank = keys.count("altup_num_inputs", 4, low=1), keys.count("laurel_rank", 64, low=1)
     narrow = keys.count("hidden_size_per_layer_input", 256)
     altup = streams**2 + streams**3 + streams * d + d + d * keys.flag("altup_correct_scale", True)
@@ -135,9 +135,9 @@ def _gemma3n_model(keys: Keys, d: int, layers: int) -> Counter[str]:
     return Counter(layer_tables=rows * wide, other=d * wide + narrow + 2 * (streams - 1) * d * d)
 
 
-def _gemma4(place: Place) -> Counter[str]:
-    narrow = place.keys.count("hidden_size_per_layer_input", 0)
-    return Counter(other=2 * place.hidden * narrow + place.hidden if narrow else 0)
+def _gemma4(layer: Place) -> Counter[str]:
+    narrow = layer.keys.count("hidden_size_per_layer_input", 0)
+    return Counter(other=2 * layer.hidden * narrow + layer.hidden if narrow else 0)
 
 
 def _gemma4_model(keys: Keys, d: int, layers: int) -> Counter[str]:
@@ -148,16 +148,16 @@ def _gemma4_model(keys: Keys, d: int, layers: int) -> Counter[str]:
     return Counter(layer_tables=rows * wide, other=d * wide + narrow)
 
 
-def _zamba_layer(place: Place) -> Counter[str]:
-    """What joins a block that several layers share: a matrix, and adapters of low rank."""
-    if place.kind != "shared":
+def _zamba_layer(layer: Place) -> Counter[str]:
+    """Matrix and low-rank adapters that join a block shared by several layers."""
+    if layer.kind != "shared":
         return Counter()
-    keys, d, h = place.keys, place.hidden, place.heads
+    keys, d, h = layer.keys, layer.hidden, layer.heads
     rank, width = keys.count("adapter_rank", 0), keys.count("intermediate_size", low=1)
-    found = Counter(attention=d * d, dense_ffn=rank * (d + 2 * width))
+    weights = Counter(attention=d * d, dense_ffn=rank * (d + 2 * width))
     if keys.flag("use_shared_attention_adapter", False):
-        found["attention"] += 3 * rank * (2 * d + h.queries * h.size)
-    return found
+        weights["attention"] += 3 * rank * (2 * d + h.queries * h.size)
+    return weights
 
 
 def _zamba(keys: Keys, d: int, _: int) -> Counter[str]:
@@ -169,32 +169,32 @@ def _zamba(keys: Keys, d: int, _: int) -> Counter[str]:
     return Counter(attention=blocks * attention, dense_ffn=blocks * 3 * d * width, norms=blocks * 3 * d)
 
 
-def _persimmon(place: Place) -> Counter[str]:
-    return Counter(attention=4 * place.heads.size * place.keys.flag("qk_layernorm", True))
+def _persimmon(layer: Place) -> Counter[str]:
+    return Counter(attention=4 * layer.heads.size * layer.keys.flag("qk_layernorm", True))
 
 
-def _diffllama(place: Place) -> Counter[str]:
-    return Counter(attention=4 * place.heads.size)
+def _diffllama(layer: Place) -> Counter[str]:
+    return Counter(attention=4 * layer.heads.size)
 
 
-def _bitnet(place: Place) -> Counter[str]:
-    return Counter(norms=place.hidden + place.keys.count("intermediate_size", low=1))
+def _bitnet(layer: Place) -> Counter[str]:
+    return Counter(norms=layer.hidden + layer.keys.count("intermediate_size", low=1))
 
 
 def _apertus(_: Place) -> Counter[str]:
     return Counter(dense_ffn=2)
 
 
-def _hyperclovax(place: Place) -> Counter[str]:
-    return Counter(norms=2 * place.hidden * place.keys.flag("use_post_norm", True))
+def _hyperclovax(layer: Place) -> Counter[str]:
+    return Counter(norms=2 * layer.hidden * layer.keys.flag("use_post_norm", True))
 
 
-def _axk1(place: Place) -> Counter[str]:
-    return Counter(norms=place.hidden * (place.ffn == "moe"))
+def _axk1(layer: Place) -> Counter[str]:
+    return Counter(norms=layer.hidden * (layer.ffn == "moe"))
 
 
-def _lfm3(place: Place) -> Counter[str]:
-    return Counter(norms=0 if place.keys.flag("use_sandwich_norm", True) else -2 * place.hidden)
+def _lfm3(layer: Place) -> Counter[str]:
+    return Counter(norms=0 if layer.keys.flag("use_sandwich_norm", True) else -2 * layer.hidden)
 
 
 def _opt(keys: Keys, d: int, _: int) -> Counter[str]:
@@ -245,13 +245,13 @@ _MODELS: dict[str, Callable[[Keys, int, int], Counter[str]]] = {
 }
 
 
-def layer_details(more: str, place: Place) -> Counter[str]:
-    """Weights of a layer that only this family has, by part."""
-    found = _LAYERS.get(more)
-    return found(place) if found else Counter()
+def layer_details(more: str, layer: Place) -> Counter[str]:
+    """Count the weights of a layer specific to this family, by part."""
+    count_weights = _LAYERS.get(more)
+    return count_weights(layer) if count_weights else Counter()
 
 
 def model_details(more: str, keys: Keys, hidden: int, layers: int) -> Counter[str]:
-    """Weights outside of the layers that only this family has, by part."""
-    found = _MODELS.get(more)
-    return found(keys, hidden, layers) if found else Counter()
+    """Count the weights outside of the layers specific to this family, by part."""
+    count_weights = _MODELS.get(more)
+    return count_weights(keys, hidden, layers) if count_weights else Counter()

@@ -19,9 +19,9 @@ class Family:
     Attributes
     ----------
     tied : bool
-        Whether one table is both input embedding and output head where the file does not say so.
+        Whether one table is both input embedding and output head by default.
     bias : str
-        Projections of attention that have a bias: ``"none"``, ``"qkv"``, ``"out"``, ``"all"``, or those of ``"qkv"`` or
+        Projections of attention that have a bias: ``"none"``, ``"qkv"``, ``"out"``, ``"all"``, or ``"qkv"`` or
         all if a key of the file says so: ``"key qkv"``, ``"key all"``.
     bias_key : str
         That key.
@@ -31,7 +31,7 @@ class Family:
         Norms on queries and keys: ``"none"``, ``"head"``, ``"projection"``, ``"key head"`` if ``use_qk_norm`` says so.
     gate : str
         Gate on the output of attention: ``"none"``, ``"query"`` for a query projection twice as wide, ``"matrix"`` for
-        a matrix of its own, ``"heads"`` for a number a head.
+        a separate matrix, ``"heads"`` for a number a head.
     layer_norms : int
         Norms of a layer.
     norm_vectors : int
@@ -43,9 +43,9 @@ class Family:
     ffn_biased : bool
         Its value where it is missing.
     window : str
-        Layers with the file's ``sliding_window`` where it does not list them: ``"all"``, ``"first of 2"`` and the like
-        for all but the last of so many, ``"late"`` for those from ``max_window_layers`` on and ``"switched"`` for all,
-        both only if ``use_sliding_window`` says so, ``"none"``.
+        Layers with the file's ``sliding_window`` unless it lists them: ``"all"``, ``"first of 2"`` and the like
+        for all but the last of so many, ``"late"`` for layers at ``max_window_layers`` and above, ``"switched"`` for
+        all, both only if ``use_sliding_window`` says so, ``"none"``.
     window_default : int
         The window where the file has no such key; 0: no window. A null says that there is none.
     window_sizes : Mapping of str to int
@@ -53,9 +53,9 @@ class Family:
     interval : int
         Every so many layers attend fully where the file does not say which, in models with layers of a state.
     state : str
-        What the layers without attention are.
+        Mixer of the layers without attention.
     words : Mapping of str to str
-        What the family calls the mixers of its layers, where that differs from the usual words.
+        The family's words for the mixers of its layers, as far as they are unusual.
     sinks : str
         Layers with one more score a head: ``"none"``, ``"all"``, ``"window"``.
     shared : int
@@ -130,13 +130,13 @@ _STATES = (
 
 
 def plain_family(keys: Keys, doubts: list[str]) -> Family:
-    """Conventions for a file of a family that is not known, as far as its keys tell them.
+    """Derive conventions for a file of an unknown family from its keys.
 
     Parameters
     ----------
     keys : Keys
     doubts : list of str
-        Takes what was assumed.
+        Collects assumptions.
     """
     family = Family(key_norm="key head", source="LlamaForCausalLM")
     name = next((name for name in _ACTIVATIONS if keys.is_text(name)), "")

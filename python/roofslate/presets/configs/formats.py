@@ -1,4 +1,4 @@
-"""Formats of a checkpoint: what ``quantization_config`` says of the weights of each part, and of the cache."""
+"""Formats of a checkpoint: ``quantization_config`` by part of the weights, and the KV cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Formats", "bits_in", "bits_of", "read_formats"]
 _MATRICES = ("attention", "state_mixer", "dense_ffn", "routed_experts", "shared_experts")
 
 
-# Words in the names of modules that tell the part, the first that occurs.
+# Words in the names of modules that identify the part, the first that occurs.
 _MODULES = (
     ("lm_head", "output_head"),
     ("norm", ""),
@@ -99,7 +99,7 @@ class Formats:
     dense : str
         Format of most matrices outside of the routed experts.
     kv : str
-        Format of the cache that the file asks for, otherwise bf16.
+        Format of the KV cache in the file, otherwise bf16.
     bits : Mapping of str to float
         Bits of a weight of each part that is not in 16 bits, scales included.
     plain : float
@@ -137,7 +137,7 @@ def read_formats(
     parts: Mapping[str, int],
     modules: Mapping[str, int],
     *,
-    beside: bool,
+    dense_with_experts: bool,
     assumptions: list[str],
     doubts: list[str],
 ) -> Formats:
@@ -150,10 +150,10 @@ def read_formats(
         Weights by part.
     modules : Mapping of str to int
         Matrices by part, and the number of ``layers``.
-    beside : bool
-        Whether ``mlp`` names a dense part beside experts, which counts as shared experts.
+    dense_with_experts : bool
+        Whether ``mlp`` names a dense part in a layer with experts, which counts as shared experts.
     assumptions, doubts : list of str
-        Take what the file leaves open, and what was not understood.
+        Collect open questions of the file, and keys that were not understood.
     """
     names = ("quantization_config", "quantization")
     where = next(((table, name) for name in names for table in (config, keys) if name in table), None)
@@ -165,12 +165,14 @@ def read_formats(
             assumptions.append("torch_dtype: 16 bits a weight, as most checkpoints have")
         return _of_parts({"routed_experts": experts} if experts else {}, parts, "bf16", plain)
     table = where[0].inside(where[1])
-    reader = _Table(table, parts, modules, beside=beside, doubts=doubts)
-    found = reader.formats()
+    reader = _Table(table, parts, modules, dense_with_experts=dense_with_experts, doubts=doubts)
+    formats_by_part = reader.formats()
     experts = reader.experts() or experts
     if experts:
-        found["routed_experts"] = experts
-    found = {part: form for part, form in found.items() if form[0] < plain and (part in parts or part in _MATRICES)}
+        formats_by_part["routed_experts"] = experts
+    formats_by_part = {
+        part: form for part, form in formats_by_part.items() if form[0] < plain and (part in parts or part in _MATRICES)
+    }
     scheme = (
         "" if table.is_list("kv_cache_scheme") else table.shown("kv_cache_scheme") + table.shown("kv_cache_quant_algo")
     )
@@ -180,7 +182,7 @@ def read_formats(
         for name in table.left()
         if not _HARMLESS.fullmatch(name)
     ]
-    return _of_parts(found, parts, kv, plain)
+    return _of_parts(formats_by_part, parts, kv, plain)
 
 
 _EXPERT_TYPES = {"fp4": _MXFP4, "mxfp4": _MXFP4, "nvfp4": _NVFP4, "fp8": _named("fp8"), "int4": _named("int4-g32")}
@@ -201,9 +203,21 @@ class _Table:
     """A quantization_config: which part has which format."""
 
     def __init__(
-        self, table: Keys, parts: Mapping[str, int], modules: Mapping[str, int], *, beside: bool, doubts: list[str]
+        self,
+        table: Keys,
+        parts: Mapping[str, int],
+        modules: Mapping[str, int],
+        *,
+        dense_with_experts: bool,
+        doubts: list[str],
     ) -> None:
-        self.table, self.parts, self.modules, self.beside, self.doubts = table, parts, modules, beside, doubts
+        self.table, self.parts, self.modules, self.dense_with_experts, self.doubts = (
+            table,
+            parts,
+            modules,
+            dense_with_experts,
+            doubts,
+        )
         self.layers = modules["layers"]
         self.method = table.text("quant_method").casefold()
         self.algorithm = table.text("quant_algo").upper()
@@ -213,25 +227,25 @@ class _Table:
         only = {"routed_experts"} if self.method == "mxfp4" else set(_MATRICES)
         listed = self._listed()
         if listed is not None:
-            found = listed
+            formats_by_part = listed
         else:
             grouped = self._grouped()
             base = self._base() if grouped is None else _BF16
-            found = dict.fromkeys(only, base) if grouped is None else grouped
-        of_base = self.method == "fp8" and self.algorithm == "MIXED_PRECISION"  # the names are those of the others
-        kept = self._kept(self._patterns())
-        kept = set() if of_base or listed is not None else kept
-        found = {part: form for part, form in found.items() if part not in kept}
-        return {**found, **self._exceptions(found)}
+            formats_by_part = dict.fromkeys(only, base) if grouped is None else grouped
+        of_base = self.method == "fp8" and self.algorithm == "MIXED_PRECISION"  # the names are for the others
+        unquantized = self._kept(self._patterns())
+        unquantized = set() if of_base or listed is not None else unquantized
+        formats_by_part = {part: form for part, form in formats_by_part.items() if part not in unquantized}
+        return {**formats_by_part, **self._exceptions(formats_by_part)}
 
     def _patterns(self) -> tuple[list[str], float]:
-        """Names of modules that stay as they are, and how many stand for each."""
+        """Return the names of unquantized modules, and the number of layers that each represents."""
         table, names = self.table, ("ignore", "modules_to_not_convert", "exclude_modules", "ignored_layers", "exclude")
         patterns = [str(entry) for key in names for entry in table.entries(key) or ()]
-        left = "left_unquantized"
-        if table.is_list(left):
-            return [*patterns, *map(str, table.entries(left) or ())], 1
-        sample = table.inside(left)
+        skipped_key = "left_unquantized"
+        if table.is_list(skipped_key):
+            return [*patterns, *map(str, table.entries(skipped_key) or ())], 1
+        sample = table.inside(skipped_key)
         first = [str(entry) for entry in sample.entries("first") or ()]
         return [*patterns, *first], max(1.0, sample.count("patterns", 0) / max(len(first), 1))
 
@@ -243,11 +257,11 @@ class _Table:
         if part == "state_mixer" and not self.parts.get("state_mixer"):
             part = "attention"
         if part == "dense_ffn" and not self.parts.get("dense_ffn") and "experts" not in text:
-            part = "shared_experts" if self.beside else "dense_ffn"
+            part = "shared_experts" if self.dense_with_experts else "dense_ffn"
         return part
 
     def _kept(self, patterns: tuple[list[str], float]) -> set[str]:
-        """Parts whose modules stay in 16 bits, in most of their layers. The patterns are read by words, and not run."""
+        """Return parts with 16-bit modules in most layers. Patterns are read by words, not run."""
         hits: dict[str, float] = {}
         names, weight = patterns
         for pattern in names:
@@ -256,12 +270,12 @@ class _Table:
                 if part:
                     share = 1 if _WHOLE_LAYER.search(pattern) else weight
                     hits[part] = hits.get(part, 0) + (share if numbered else self.layers)
-        kept = {part for part, count in hits.items() if 2 * count >= self.layers}
-        if "state_mixer" in kept and weight > 1:  # a sample of the patterns: attention follows
-            kept.add("attention")
-        if "attention" in kept and self.modules.get("states in attention"):
-            kept.add("state_mixer")
-        return kept | {"shared_experts"} if self.beside and "dense_ffn" in kept else kept
+        parts = {part for part, count in hits.items() if 2 * count >= self.layers}
+        if "state_mixer" in parts and weight > 1:  # a sample of the patterns: attention follows
+            parts.add("attention")
+        if "attention" in parts and self.modules.get("states in attention"):
+            parts.add("state_mixer")
+        return parts | {"shared_experts"} if self.dense_with_experts and "dense_ffn" in parts else parts
 
     def _base(self) -> _Format:
         """Format of a quantized weight where one is given for all."""
@@ -285,7 +299,7 @@ class _Table:
         return form or _BF16
 
     def _grouped(self) -> dict[str, _Format] | None:
-        """Formats by the groups of compressed-tensors; None where the method says all."""
+        """Read formats by the groups of compressed-tensors, None if the method determines all."""
         table = self.table
         groups = table.inside("config_groups") if "config_groups" in table else Keys({})
         forms = [(self._group(groups.inside(name)), groups.inside(name)) for name in groups.names()]
@@ -296,20 +310,20 @@ class _Table:
             counted = self._counted()
             if counted is not None:
                 return counted
-        found: dict[str, _Format] = {}
+        formats_by_part: dict[str, _Format] = {}
         for form, group in sorted(named, key=lambda pair: not self._classes(pair[1])):
             targets = [str(entry) for entry in group.entries("targets") or ()]
             parts = [part for target in targets if (part := self._part(target))]
-            found.update(dict.fromkeys(_MATRICES if self._classes(group) else parts, form))
+            formats_by_part.update(dict.fromkeys(_MATRICES if self._classes(group) else parts, form))
         if len({form for form, group in named if self._classes(group)}) > 1:
             self.doubts.append(
                 f"{table.written('config_groups')}: several formats for the same modules, the last taken"
             )
-        return found
+        return formats_by_part
 
     @staticmethod
     def _classes(group: Keys) -> bool:
-        """Whether a group is for all matrices: it names a class of modules, or nothing."""
+        """Return True if a group is for all matrices: it names a class of modules, or nothing."""
         targets = [str(entry) for entry in group.entries("targets") or ()]
         return not targets or any(target == "Linear" for target in targets)
 
@@ -326,7 +340,7 @@ class _Table:
         return _width(width, size or 0, kind)
 
     def _listed(self) -> dict[str, _Format] | None:
-        """Formats by a table of modules, or by counts of them; None where there is neither."""
+        """Read formats by a table of modules or by counts of them, None without both."""
         table = self.table
         if "quantized_layers" in table and self.method != "fp8":
             votes: dict[str, Counter[_Format]] = {}
@@ -347,34 +361,36 @@ class _Table:
         return self._counted() if self.algorithm == "MIXED_PRECISION" and self.method != "fp8" else None
 
     def _counted(self) -> dict[str, _Format] | None:
-        """Formats by the number of modules in each: the parts whose matrices add up to the numbers."""
+        """Assign formats by numbers of modules: to the parts whose matrices add up to them."""
         counts = self.table.inside("layers_by_quant_algo")
-        wanted = {name: counts.count(name) for name in counts.names()}
-        forms = {name: _algorithm(name.upper()) for name in wanted}
-        if not wanted or None in forms.values():
+        numbers = {name: counts.count(name) for name in counts.names()}
+        forms = {name: _algorithm(name.upper()) for name in numbers}
+        if not numbers or None in forms.values():
             return None
-        name, number = min(wanted.items(), key=lambda item: (forms[item[0]] or (0.0, ""))[0])
+        name, number = min(numbers.items(), key=lambda item: (forms[item[0]] or (0.0, ""))[0])
         parts = [part for part in _FEED_FORWARD if self.modules.get(part)]
         for chosen in (c for n in range(1, len(parts) + 1) for c in itertools.combinations(parts, n)):
             fused = [{self.modules[part], self.modules.get(f"{part} fused", self.modules[part])} for part in chosen]
             if any(sum(sizes) == number for sizes in itertools.product(*fused)):
-                others = next((forms[other] for other in wanted if other != name), None)
-                kept = self._kept(self._patterns())
-                rest = [part for part in _MATRICES if part not in chosen and part not in kept]
-                found = dict.fromkeys(chosen, forms[name]) | dict.fromkeys(rest if others else (), others)
-                return {part: form for part, form in found.items() if form is not None}
+                other_form = next((forms[other] for other in numbers if other != name), None)
+                unquantized = self._kept(self._patterns())
+                remaining = [part for part in _MATRICES if part not in chosen and part not in unquantized]
+                chosen_forms = dict.fromkeys(chosen, forms[name]) | dict.fromkeys(
+                    remaining if other_form else (), other_form
+                )
+                return {part: form for part, form in chosen_forms.items() if form is not None}
         self.doubts.append(
             f"{self.table.written('layers_by_quant_algo')}: no parts have so many modules, 16 bits taken"
         )
         return {}
 
     def experts(self) -> _Format | None:
-        """Format of routed experts where they alone have another one than the base."""
+        """Return the format of routed experts if only they differ from the base."""
         table, counts = self.table, self.table.inside("layers_by_quant_algo")
         few = self.method == "fp8" and any(0 < counts.count(name) <= self.layers for name in counts.names())
         return _NVFP4 if table.text("moe_quant_algo").upper() == "NVFP4" or (few and "NVFP4" in counts) else None
 
-    def _exceptions(self, found: Mapping[str, _Format]) -> dict[str, _Format]:
+    def _exceptions(self, formats_by_part: Mapping[str, _Format]) -> dict[str, _Format]:
         """Formats of parts that a table of exceptions names in most of their layers."""
         votes: dict[str, Counter[_Format]] = {}
         for name, entry in self._tables():
@@ -389,7 +405,7 @@ class _Table:
         return {
             part: forms.most_common(1)[0][0]
             for part, forms in votes.items()
-            if 2 * forms.most_common(1)[0][1] >= self.layers and (part in found or part in self.parts)
+            if 2 * forms.most_common(1)[0][1] >= self.layers and (part in formats_by_part or part in self.parts)
         }
 
     def _tables(self) -> Iterator[tuple[str, Any]]:

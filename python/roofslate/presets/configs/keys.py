@@ -1,4 +1,4 @@
-"""Keys of an object of a config, looked up by name, type and range, with a record of what was read."""
+"""Keys of a config's object, looked up by name, type and range, with a record of reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OWN = ("quantization_config", "quantization")
 
 
 class ConfigError(PresetError):
-    """What is wrong at a key of a config, named by its path."""
+    """A mistake at a key of a config, named by its path."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key}: {problem}")
@@ -34,7 +34,7 @@ class ConfigError(PresetError):
 
 
 class Keys:
-    """The keys of one object of a config, looked up by what they mean, with a record of those looked up.
+    """The keys of one object of a config, looked up by meaning, with a record of look-ups.
 
     A null counts as a key that is not there.
     """
@@ -52,7 +52,7 @@ class Keys:
         self.defaulted: dict[str, int] = {}  # those that were needed
 
     def replaced(self, changes: Iterable[tuple[str, Any, str]]) -> Keys:
-        """The same keys but for some, each with its value and its path in the file; what is read counts for both."""
+        """Return the keys with some values replaced, each with its path. Reads count for both."""
         over, paths = {}, {}
         for name, value, path in changes:
             written = next((key for key in _names_beside(name) if key in self._table), name)
@@ -83,12 +83,12 @@ class Keys:
         return iter(self._table)
 
     def content(self) -> dict[str, Any]:
-        """Every key of this object with its value; all count as read."""
+        """Return every key of this object with its value. All count as read."""
         self._seen.update(self._table)
         return dict(self._table)
 
     def content_of(self, name: str) -> dict[str, Any]:
-        """Every key of an object in this one with its value; none where it is missing or something else."""
+        """Return every key of an inner object with its value, or none without such an object."""
         return self.inside(name).content() if isinstance(self._table.get(name), Mapping) else {}
 
     def left(self) -> list[str]:
@@ -100,44 +100,44 @@ class Keys:
         ]
 
     def inside(self, name: str) -> Keys:
-        """The keys of an object in this one; none where it is missing."""
+        """Return the keys of an inner object, or none if it is missing."""
         if name not in self._inner:
             value = self._value(name, {}, lambda value: isinstance(value, Mapping), "an object")
             self._inner[name] = Keys(value, f"{self._path}{name}.")
         return self._inner[name]
 
     def count(self, name: str, default: int | None = None, *, low: int = 0, high: int = _WIDEST) -> int:
-        """A whole number; a list of equal ones, one a layer, counts as one. Without default the key must be there."""
-        found = self._find(name)
-        if found is None:
+        """Return a whole number, also from a list of equal ones. Without default it is required."""
+        key = self._find(name)
+        if key is None:
             if self._defaults(name):
                 return self.defaulted.setdefault(ALIASES.get(name, (name,))[0], self.defaults[name])
             if default is None:
                 raise PresetError(self._missing(name))
             return default
-        value = self._table[found]
+        value = self._table[key]
         if isinstance(value, list) and value and all(item == value[0] for item in value):
             value = value[0]
-        return self._checked(found, value, low, high)
+        return self._checked(key, value, low, high)
 
     def optional(self, name: str, *, low: int = 0, high: int = _WIDEST) -> int | None:
         """A whole number, or None where the key is missing."""
         return self.count(name, low=low, high=high) if name in self or self._defaults(name) else None
 
     def _defaults(self, name: str) -> bool:
-        """Whether the family has a size for a key that is not there; a null leaves it to other keys."""
+        """Return True if the family has a default size for a missing key that is not null."""
         return name in self.defaults and not self._nulls.intersection(ALIASES.get(name, (name,)))
 
     def is_null(self, name: str) -> bool:
-        """Whether a key is there and null."""
+        """Return True if a key exists and is null."""
         return name in self._nulls
 
     def counts(self, name: str, *, high: int = _WIDEST) -> list[int] | None:
         """A list of whole numbers, or None where the key is missing."""
-        found = self._find(name)
-        if found is None:
+        key = self._find(name)
+        if key is None:
             return None
-        return [self._checked(f"{found}[{i}]", value, 0, high) for i, value in enumerate(self.entries(name) or ())]
+        return [self._checked(f"{key}[{i}]", value, 0, high) for i, value in enumerate(self.entries(name) or ())]
 
     def number(self, name: str, default: float | None = None, *, low: float, high: float) -> float:
         """A finite number in a range. Without default the key must be there."""
@@ -157,29 +157,29 @@ class Keys:
         return str(self._value(name, default, lambda value: isinstance(value, str), "a text"))
 
     def shown(self, name: str) -> str:
-        """Whatever a key holds, as text; empty where it is missing."""
-        found = self._find(name)
-        return "" if found is None else shown(self._table[found])
+        """Return the value of a key as text, empty if it is missing."""
+        key = self._find(name)
+        return "" if key is None else shown(self._table[key])
 
     def entries(self, name: str) -> list[Any] | None:
-        """A list, or None where the key is missing; one entry a layer at most, but for lists of tokens."""
+        """Return a list of at most one entry a layer, except tokens, or None without the key."""
         value = self._value(name, None, lambda value: isinstance(value, (list, tuple)), "a list")
         if value is not None and len(value) > _MOST_LAYERS:
             raise ConfigError(self.written(name), f"a list of {len(value):,} entries, more than {_MOST_LAYERS:,}")
         return None if value is None else list(value)
 
     def is_list(self, name: str) -> bool:
-        """Whether a key is there and holds a list."""
-        found = self._find(name)
-        return found is not None and isinstance(self._table[found], (list, tuple))
+        """Return True if a key exists and its value is a list."""
+        key = self._find(name)
+        return key is not None and isinstance(self._table[key], (list, tuple))
 
     def is_text(self, name: str) -> bool:
-        """Whether a key is there and holds a text."""
-        found = self._find(name)
-        return found is not None and isinstance(self._table[found], str)
+        """Return True if a key exists and its value is a text."""
+        key = self._find(name)
+        return key is not None and isinstance(self._table[key], str)
 
     def layers(self) -> int | None:
-        """Number of layers, where the file says it."""
+        """Number of layers, if the file has it."""
         return self.optional("layers", low=1, high=_MOST_LAYERS)
 
     def written(self, name: str) -> str:
@@ -194,11 +194,11 @@ class Keys:
         return ConfigError(self.written(name), problem)
 
     def unread(self, settled: bool) -> list[str]:
-        """Keys that may bear weights and were not looked up, by their path; `settled`: the family is known."""
+        """Return unread keys that may mean weights, by path. `settled`: the family is known."""
         known = SETTLED if settled else frozenset()
         if self._path.endswith(_TOWERS):
             known |= TOWER
-        left = [
+        names = [
             name
             for name, value in self._table.items()
             if name in self._rivals
@@ -208,7 +208,7 @@ class Keys:
                 and not (name in known and (value is not True or name in TOWER))
             )
         ]
-        paths = [self._at(name) for name in left]
+        paths = [self._at(name) for name in names]
         paths += [
             self._path + path
             for name, (path, value) in self._replaced.items()
@@ -217,12 +217,12 @@ class Keys:
         return paths + [key for name, inner in self._inner.items() if name not in _OWN for key in inner.unread(settled)]
 
     def _value(self, name: str, default: Any, fits: Callable[[Any], bool], expected: str) -> Any:
-        found = self._find(name)
-        if found is None:
+        key = self._find(name)
+        if key is None:
             return default
-        value = self._table[found]
+        value = self._table[key]
         if not fits(value):
-            raise ConfigError(self._at(found), f"expected {expected}, got {shown(value)}")
+            raise ConfigError(self._at(key), f"expected {expected}, got {shown(value)}")
         return value
 
     def _checked(self, key: str, value: Any, low: int, high: int) -> int:
@@ -234,9 +234,9 @@ class Keys:
 
     def _missing(self, name: str) -> str:
         names = ALIASES.get(name, (name,))
-        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+        alternatives = f" (or {', '.join(names[1:])})" if names[1:] else ""
         null = ", which is null" if self._nulls.intersection(names) else ""
-        return f"the config has no {self._path}{names[0]}{others}{null}"
+        return f"the config has no {self._path}{names[0]}{alternatives}{null}"
 
 
 def _is_finite(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Keys of a config.json by what they do: their names, those without weights, and how others look."""
+"""Keys of a config.json by meaning: their names, and those without weights."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ ALIASES = {
 }
 
 
-"""The names that families give to one thing, the usual one first; the first that a file has counts."""
+"""Names that families give to one key, the usual one first. The first in a file counts."""
 
 
-# Names of one group that a file may give different values: the first, and those that mean something else beside it.
+# Names of one group that may differ in a file: the first, and names with a second meaning.
 _APART = (
     ("block_ff_dim", {"intermediate_size"}),
     ("head_dim", {"kv_channels", "attention_head_dim"}),
@@ -123,7 +123,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Without weights and cache: training, sampling, positions, tokens, scales, numerics, book-keeping.
+# Without weights and KV cache: training, sampling, positions, tokens, scales, numerics, book-keeping.
 _HARMLESS = _words(
     """
     activation activation_function activation_situ_beta activation_situ_linear_beta activation_sparsity_pattern
@@ -239,7 +239,7 @@ SETTLED = _words(
 )
 
 
-"""What matters to some families, and what the classes of others or another key of the file settle."""
+"""Keys relevant to some families, settled by the classes of others or by another key."""
 
 
 TOWER = _words(
@@ -250,11 +250,11 @@ TOWER = _words(
 )
 
 
-"""What is settled by the classes of the towers that are known."""
+"""Keys settled by the classes of known towers."""
 
 
 def is_harmless(name: str, value: Any) -> bool:
-    """Whether a key that was not read bears no weights: by its name, or because its value says so."""
+    """Return True if an unread key means no weights, by its name or its value."""
     if isinstance(value, str) and value.casefold() in _HARMLESS_WORDS.get(name, ()):
         return True
     if name in _HARMLESS or _NEVER.fullmatch(name) or (_FORMS.fullmatch(name) and not _WEIGHTS.fullmatch(name)):
@@ -267,9 +267,9 @@ def is_harmless(name: str, value: Any) -> bool:
 
 
 def disagree(first: str, other: str, values: Mapping[str, Any]) -> bool:
-    """Whether two names of one thing have different values in a file, and the second is not something else."""
+    """Return True if two names of one key disagree in a file without an exception for them."""
     one, two = values[first], values[other]
     numbers = isinstance(one, (int, float)) and isinstance(two, (int, float))
     if one == two if numbers else repr(one) == repr(two):
         return False
-    return not any(first == name and other in others for name, others in _APART)
+    return not any(first == name and other in excepted for name, excepted in _APART)

@@ -1,4 +1,4 @@
-"""The layers that a config describes: weights and cache of the mixer and of the feed-forward part of each."""
+"""Layers of a config: weights and KV cache of each mixer and feed-forward part."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OF_WINDOWS = (
 
 @dataclass(frozen=True)
 class Layer:
-    """Weights and cache of one layer.
+    """Weights and KV cache of one layer.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Layer:
     experts : int
         Routed experts.
     visited : float
-        Those that a token visits; in the mean where some experts do nothing.
+        Experts that a token activates, on average if some experts are empty.
     """
 
     parameters: Counter[str]
@@ -102,7 +102,7 @@ class Reader:
         return [ffns[i] for i in self._places]
 
     def routed(self, keys: Keys) -> tuple[int, float]:
-        """Routed experts of a layer and those that a token visits; none where there are fewer than two."""
+        """Return the routed experts of a layer and the active ones, zeros if fewer than two."""
         experts, enabled = keys.count("experts", 0), keys.flag("enable_moe_block", True)
         if experts < 2 or not enabled:
             return 0, 0
@@ -112,24 +112,24 @@ class Reader:
         return experts, visited * experts / (experts + idle) if idle else visited
 
     def at(self, layer: int) -> Keys:
-        """The keys of a layer: those of the file, but for what it states for this layer or for windowed layers."""
+        """Return the keys of a layer: of the file, with its values for this or windowed layers."""
         if layer not in self._at:
             self._at[layer] = self.keys.replaced(self._over(self._places[layer], self.kinds[layer]))
         return self._at[layer]
 
-    def _over(self, place: int, kind: str) -> Iterator[tuple[str, Any, str]]:
+    def _over(self, index: int, kind: str) -> Iterator[tuple[str, Any, str]]:
         """Keys that a layer has with other values: the value, and where the file says it."""
         keys = self.keys
         for name, key, values in self._lists:
-            if place < len(values):
-                yield name, values[place], f"{key}[{place}]"
+            if index < len(values):
+                yield name, values[index], f"{key}[{index}]"
         if kind == "window":
             yield from self._over_windowed()
-        if self.latent and self.name == "mistral_large4" and not self._rotates(place):
+        if self.latent and self.name == "mistral_large4" and not self._rotates(index):
             nope = keys.count("qk_nope_head_dim") + keys.count("qk_rope_head_dim")
             yield "qk_nope_head_dim", nope, "qk_nope_head_dim"
             yield "qk_rope_head_dim", 0, "qk_rope_head_dim"
-        label, single = self._single.get(place, ("", {}))
+        label, single = self._single.get(index, ("", {}))
         for name, value in single.items():
             yield name, value, f"per_layer_config.{label}.{name}"
 
@@ -150,10 +150,10 @@ class Reader:
             if meaning in other:
                 yield name, other.count(meaning, low=1), other.written(meaning)
 
-    def _rotates(self, place: int) -> bool:
-        """Whether attention in a layer has rotary positions."""
+    def _rotates(self, index: int) -> bool:
+        """Return True if attention in a layer has rotary positions."""
         marks = self.keys.counts("no_rope_layers")
-        return bool(marks[place] if marks is not None and place < len(marks) else (place + 1) % 4)
+        return bool(marks[index] if marks is not None and index < len(marks) else (index + 1) % 4)
 
     def layers(self) -> list[Layer]:
         """Every layer, in order."""
@@ -173,8 +173,8 @@ class Reader:
         parameters["norms"] += self._norms(kind, ffn)
         if self.family.more:
             heads = self.heads_of(i) if kind not in _WITHOUT_ATTENTION else self.heads
-            place = Place(keys, self.hidden, kind, ffn, heads, cache.index > 0, i == 0)
-            parameters.update(layer_details(self.family.more, place))
+            description = Place(keys, self.hidden, kind, ffn, heads, cache.index > 0, i == 0)
+            parameters.update(layer_details(self.family.more, description))
         return Layer(parameters, cache, experts, visited)
 
     # ---------------------------------------------------------------------------------------------------- mixers
@@ -193,7 +193,7 @@ class Reader:
         size = keys.optional("head_size", low=1) or self._even_head_size(keys, kind, queries)
         value_size = keys.optional("v_head_dim", low=1) or size
         if self.name == "gemma4" and kind not in ("window", "state"):
-            if size == self.keys.optional("head_size", low=1):  # nothing of its own
+            if size == self.keys.optional("head_size", low=1):  # no separate value
                 size = keys.count("global_head_dim", 512, low=1)
             value_size = size
             if keys.flag("attention_k_eq_v", False):
@@ -229,13 +229,13 @@ class Reader:
         if kind == "state":
             return weights, state
         heads = self.heads_of(layer)
-        if kind == "shared":  # its weights stand outside of the layers
+        if kind == "shared":  # its weights are outside of the layers
             keys = self.at(layer)
             size = keys.count("attention_head_dim", 2 * self.hidden // heads.queries, low=1)
             return weights, replace(state, kind="full", elements=2 * heads.queries * size)
         attention = Attention(self.at(layer), self.name, self.family, self.hidden, self._places[layer], len(self.kinds))
-        found, cache = attention.read("full" if kind == "both" else kind, heads)
-        return found + weights, replace(cache, state=state.state)
+        parameters, cache = attention.read("full" if kind == "both" else kind, heads)
+        return parameters + weights, replace(cache, state=state.state)
 
     def _state(self, layer: int) -> tuple[Counter[str], Cache]:
         if not self.family.state:
@@ -282,7 +282,7 @@ class Reader:
 
     def shared_width(self, keys: Keys) -> int:
         """Width of all shared experts together."""
-        if self.name == "gemma4":  # a dense part beside the experts
+        if self.name == "gemma4":  # a dense part in addition to the experts
             return keys.count("intermediate_size", low=1)
         shared = keys.count("shared_experts", self.family.shared)
         if "shared_intermediate_size" in keys:
@@ -324,7 +324,7 @@ class Reader:
 
     @property
     def norm(self) -> int:
-        """Weights of one norm over the residual stream."""
+        """Return the weights of one norm of the residual stream."""
         return self.family.norm_vectors * self.hidden
 
     def beside_layers(self) -> Counter[str]:

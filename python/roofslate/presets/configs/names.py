@@ -53,7 +53,7 @@ _OTHER_NAMES = {
 _WRAPPERS = {"mistral3": "mistral", "llava": "llama", "ovis2": "qwen2"}
 
 
-# Classes whose name is not that of their model_type.
+# Classes named differently from their model_type.
 _CLASSES = {
     "decilm": "nemotron_nas",
     "rw": "falcon",
@@ -89,7 +89,7 @@ def _stem(given: str) -> str:
 
 
 def family_name(model_types: list[str], classes: list[str]) -> str:
-    """Name of the family in `FAMILIES`, the first that one of the types or classes names; empty where none does."""
+    """Return the first family in `FAMILIES` that a type or class names, or an empty text."""
     of_types = (_of_type(given) for given in model_types)
     of_classes = (_BY_CLASS.get(_stem(given), "") for given in classes)
     of_wrappers = (_WRAPPERS.get(given.casefold(), "") for given in model_types)
@@ -97,6 +97,6 @@ def family_name(model_types: list[str], classes: list[str]) -> str:
 
 
 def strange_class(model_types: list[str], classes: list[str], family: str) -> str:
-    """The first class that is neither that of a type nor of the family; empty where there is none."""
+    """Return the first class named after neither a type nor the family, or an empty text."""
     types = {_plain(given.removesuffix("_text")) for given in model_types}
     return next((given for given in classes if _stem(given) not in types and _BY_CLASS.get(_stem(given)) != family), "")

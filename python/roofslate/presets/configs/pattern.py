@@ -1,4 +1,4 @@
-"""Which mixer and which feed-forward part each layer has, from whichever key says so or from the family's habit."""
+"""Mixer and feed-forward part of each layer, by keys of the file or by convention."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MIXERS = {
 COMPRESSION = {0: "window", 4: "compressed sparse", 128: "compressed"}
 
 
-"""Kinds of DeepSeek-V4's layers by the tokens that an entry stands for."""
+"""Kinds of DeepSeek-V4's layers by tokens per compressed entry."""
 
 
 # Dense layers in front where the file does not say.
@@ -68,7 +68,7 @@ _MARKS = (
 
 
 def mixer_kinds(keys: Keys, name: str, family: Family, assumptions: list[str]) -> list[str]:
-    """Mixer of each layer: full, window, chunk, sparse, compressed, compressed sparse, state, linear or none.
+    """Return the mixer of each layer, from ``full`` to ``none``.
 
     A layer of Nemotron-H that is a feed-forward part and nothing else is moe or mlp.
     """
@@ -111,7 +111,7 @@ def mixer_kinds(keys: Keys, name: str, family: Family, assumptions: list[str]) -
 
 
 def _listed(keys: Keys, family: Family) -> tuple[str, list[str]] | None:
-    """The key that lists the mixers, and its list; None where no key does."""
+    """Return the key that lists the mixers and its list, or None without one."""
     pattern = keys.text("hybrid_override_pattern")
     key = "hybrid_override_pattern" if pattern else "layer_types"
     words = list(pattern) if pattern else keys.entries("layer_types")
@@ -128,7 +128,7 @@ def _listed(keys: Keys, family: Family) -> tuple[str, list[str]] | None:
     if blocks is not None:
         return "block_configs", [block_kind(blocks, "attention", i) for i in range(len(blocks))]
     ratios = keys.counts("compress_ratios")
-    if ratios is not None:  # one more than layers: that of the layer for multi-token prediction
+    if ratios is not None:  # the last ratio is for the multi-token prediction layer
         for i, ratio in enumerate(ratios):
             if ratio not in COMPRESSION:
                 raise keys.fail(
@@ -167,7 +167,7 @@ def _windows(keys: Keys, family: Family, stated: int, assumptions: list[str]) ->
 
 
 def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], family: Family, *, sparse: bool) -> list[str]:
-    """``"dense"``, ``"moe"`` or ``"none"`` for each layer; `sparse`: the model has routed experts."""
+    """Return ``"dense"``, ``"moe"`` or ``"none"`` for each layer, by `sparse` for routed experts."""
     n = len(mixers)
     if {"moe", "mlp"} & set(mixers) or "hybrid_override_pattern" in keys:  # one part a block
         return [{"moe": "moe", "mlp": "dense"}.get(kind, "none") for kind in mixers]
@@ -222,7 +222,7 @@ _STEPS = (
 
 
 def fitting(keys: Keys, key: str, kinds: list[Any], stated: int | None) -> list[Any]:
-    """A list with an entry a layer; a longer one is cut, as the classes do."""
+    """Return a list with an entry a layer, cut to the number of layers as the classes do."""
     if not kinds or (stated is not None and len(kinds) < stated):
         raise keys.fail(key, f"{len(kinds)} entries for {stated} layers")
     return kinds[:stated]

@@ -24,7 +24,7 @@ _DEEPEST = 40
 
 @dataclass(frozen=True)
 class Config:
-    """What a config.json holds.
+    """Content of a config.json.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Config:
         """An error with the file, and the line of its key."""
         if not self.path:
             return error
-        wanted = error.key.partition("[")[0] if isinstance(error, ConfigError) else None
-        line = next((f", line {line}" for key, line, _ in keys_of(self.text) if key == wanted), "")
+        key_name = error.key.partition("[")[0] if isinstance(error, ConfigError) else None
+        line = next((f", line {line}" for key, line, _ in keys_of(self.text) if key == key_name), "")
         return PresetError(f"{self.path}{line}: {error}")
 
 
@@ -56,7 +56,7 @@ def read(source: Any) -> Config:
     Parameters
     ----------
     source : path-like or Mapping
-        A file, a folder that has a config.json, or what such a file holds.
+        A file, a folder with a config.json, or the content of such a file.
 
     Returns
     -------
@@ -92,14 +92,14 @@ def read(source: Any) -> Config:
 
 
 def _check_depth(content: Any) -> None:
-    """Refuse what is too deep or holds itself, without recursion."""
+    """Refuse nesting that is too deep or circular, without recursion."""
     level = [content]
     for _ in range(_DEEPEST + 1):
         level = [
             item
-            for held in level
-            if isinstance(held, (Mapping, list, tuple))
-            for item in (held.values() if isinstance(held, Mapping) else held)
+            for container in level
+            if isinstance(container, (Mapping, list, tuple))
+            for item in (container.values() if isinstance(container, Mapping) else container)
             if isinstance(item, (Mapping, list, tuple))
         ]
         if not level:

@@ -1,4 +1,4 @@
-"""From a config.json to the shape of its model: weights in parts, caches by layer, formats, and what it leaves open."""
+"""Shape of a model from its config.json: weights by part, KV cache by layer, formats."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a config says of its model.
+    """Shape of a model, as its config describes it.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Shape:
     family : str
         Family whose conventions were used; empty where none is known.
     parts : Mapping of str to int
-        Weights by the names of `PARTS`; a table that is both input and output stands under ``input_table``.
+        Weights by the names of `PARTS`. A table that is both input and output is ``input_table``.
     layers : tuple of Layer
     sizes : Mapping of str to float
         Inputs of the registry.
@@ -138,9 +138,15 @@ def _shape(config: Keys, name: str) -> Shape:
     doubts += [f"{tower}: a tower of unknown kind, not counted" for tower in towers]
     assumptions += [f"{key}: {value:,}, as {conventions.source} does" for key, value in keys.defaulted.items()]
     prediction = _prediction(keys, reader, layers, assumptions)
-    beside = family == "gemma4"
+    dense_with_experts = family == "gemma4"
     formats = read_formats(
-        config, keys, parts, _modules(reader, layers), beside=beside, assumptions=assumptions, doubts=doubts
+        config,
+        keys,
+        parts,
+        _modules(reader, layers),
+        dense_with_experts=dense_with_experts,
+        assumptions=assumptions,
+        doubts=doubts,
     )
     limit = keys.optional("context_limit", high=10**12)
     sizes = _sizes(keys, reader, layers)
@@ -183,17 +189,17 @@ def _short(name: str) -> str:
 
 def _modules(reader: Reader, layers: list[Layer]) -> dict[str, int]:
     """Matrices by part, as a checkpoint names them, and the number of layers."""
-    found: Counter[str] = Counter(layers=len(layers), output_head=1)
-    found["states in attention"] = reader.family.state in ("kimi_delta", "full_delta")
+    modules: Counter[str] = Counter(layers=len(layers), output_head=1)
+    modules["states in attention"] = reader.family.state in ("kimi_delta", "full_delta")
     matrices = reader.family.matrices
     for layer, ffn in zip(layers, reader.ffns, strict=True):
-        found["attention"] += 4 * (layer.cache.elements > 0)
-        found["state_mixer"] += (3 if layer.cache.kind == "linear" else 2) * (layer.cache.state > 0)
-        found["dense_ffn"] += matrices * ("dense" in ffn)
-        found["routed_experts"] += matrices * layer.experts
-        found["routed_experts fused"] += layer.experts > 0
-        found["shared_experts"] += matrices * (layer.parameters["shared_experts"] > 0)
-    return found
+        modules["attention"] += 4 * (layer.cache.elements > 0)
+        modules["state_mixer"] += (3 if layer.cache.kind == "linear" else 2) * (layer.cache.state > 0)
+        modules["dense_ffn"] += matrices * ("dense" in ffn)
+        modules["routed_experts"] += matrices * layer.experts
+        modules["routed_experts fused"] += layer.experts > 0
+        modules["shared_experts"] += matrices * (layer.parameters["shared_experts"] > 0)
+    return modules
 
 
 def _tower(config: Keys, family: str) -> str:
@@ -202,7 +208,7 @@ def _tower(config: Keys, family: str) -> str:
 
 
 def _tied(config: Keys, keys: Keys, family: Family, assumptions: list[str]) -> bool:
-    """Whether one table is both input and output: the outer key decides, where a file has two."""
+    """Return True if one table is both input and output. The outer key takes precedence."""
     for table in (config, keys):
         if "tied_embeddings" in table:
             keys.flag("tied_embeddings", False)
@@ -212,7 +218,7 @@ def _tied(config: Keys, keys: Keys, family: Family, assumptions: list[str]) -> b
 
 
 def _prediction(keys: Keys, reader: Reader, layers: list[Layer], assumptions: list[str]) -> int | None:
-    """Weights of the layers that predict further tokens: each a last layer behind a projection of state and token."""
+    """Return the weights of multi-token prediction: last layers behind a projection."""
     depth = keys.count("multi_token_prediction_layers", 0, high=100)
     if not depth:
         return 0
@@ -226,7 +232,7 @@ def _prediction(keys: Keys, reader: Reader, layers: list[Layer], assumptions: li
 
 
 def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
-    """The inputs of the registry that describe a model of like layers; where they differ, those of most."""
+    """Return registry inputs of a model of equal layers, by majority if layers differ."""
     moe = [layer for layer in layers if layer.experts]
     attending = [i for i, layer in enumerate(layers) if layer.cache.elements or layer.cache.compressed]
     sizes: dict[str, float] = {
@@ -277,11 +283,11 @@ def _attention_sizes(reader: Reader, layer: int, cache: Cache) -> dict[str, floa
         size, latent = heads.size, cache.elements
     else:
         size, latent = (heads.size + heads.value_size) / 2, 0
-    found: dict[str, float] = {"attention_heads": queries, "kv_heads": kv_heads, "head_size": size}
-    found["kv_latent_size"] = latent
+    sizes: dict[str, float] = {"attention_heads": queries, "kv_heads": kv_heads, "head_size": size}
+    sizes["kv_latent_size"] = latent
     if rotary:
-        found["latent_rotary_size"] = rotary
-    return found
+        sizes["latent_rotary_size"] = rotary
+    return sizes
 
 
 def _selected(keys: Keys) -> int:

@@ -1,4 +1,4 @@
-"""Mixers that carry a state of constant size in the place of a cache: weights and state of one layer."""
+"""Mixers with a state of constant size instead of a KV cache: weights and state of a layer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _full_delta(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
 
 
 def _linear_sizes(keys: Keys, inner: Keys) -> tuple[int, int, int]:
-    """Heads, their width and the kernel of the convolution, from the object of linear attention or beside it."""
+    """Return heads, their width and the convolution's kernel, from the inner object or the keys."""
     if any(name in keys for name in ("linear_num_heads", "linear_head_dim")):
         inner.content()  # the same, as older files say it
         heads, size = keys.count("linear_num_heads", low=1), keys.count("linear_head_dim", low=1)
@@ -120,5 +120,4 @@ STATES: dict[str, Callable[[Keys, int, int], tuple[str, int, int]]] = {
 }
 
 
-"""By the word of the family: a word for the cache, weights, and elements of the state, from the keys, the width of the
-residual stream and that of a head."""
+"""By the word of the family: word for the state, weights and elements, from keys and the widths of stream and head."""

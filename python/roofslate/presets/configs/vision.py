@@ -1,4 +1,4 @@
-"""Weights of the towers beside a language model, which turn images or sound into vectors of its width."""
+"""Weights of the towers that turn images or sound into vectors of a language model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["audio_parameters", "vision_parameters"]
 
 
 def vision_parameters(config: Keys, family: str, hidden: int) -> int | None:
-    """Weights of the vision tower and its projector; 0 where there is none, None where its kind is not known."""
+    """Return the weights of vision tower and projector, 0 without one, None if unknown."""
     if "vision_config" not in config:
         return 0
     tower = _TOWERS.get(family)
@@ -18,14 +18,14 @@ def vision_parameters(config: Keys, family: str, hidden: int) -> int | None:
 
 
 def audio_parameters(config: Keys, family: str, hidden: int) -> int | None:
-    """Weights of the audio tower and its projector; 0 where there is none, None where its kind is not known."""
+    """Return the weights of audio tower and projector, 0 without one, None if unknown."""
     if "audio_config" not in config:
         return 0
     return _gemma4_audio(config.inside("audio_config"), hidden) if family == "gemma4" else None
 
 
 def _gemma4_audio(keys: Keys, hidden: int) -> int:
-    """Conformer of Gemma-4: two convolutions that thin out time and pitch, and layers with two feed-forward parts."""
+    """Conformer of Gemma-4: two subsampling convolutions, layers with two feed-forward parts."""
     d, heads = keys.count("hidden_size", 1024, low=1), keys.count("num_attention_heads", 8, low=1)
     first, second = (keys.counts("subsampling_conv_channels") or [128, 32])[:2]
     front = 9 * first + first + 9 * first * second + second + first // 4 * second * d

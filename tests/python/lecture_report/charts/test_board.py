@@ -52,8 +52,8 @@ def test_what_a_chart_of_another_machine_lacks_is_an_error(name: str, inputs: di
 
 def test_over_training_of_a_model_is_not_the_lectures() -> None:
     table = charts.overtraining.data(model="Llama-3.1-8B", pretraining_tokens="15T")
-    wanted = rs.value("overtraining_ratio", model="Llama-3.1-8B", pretraining_tokens="15T")
-    assert table["overtraining_ratio"].tolist() == [wanted]
+    expected = rs.value("overtraining_ratio", model="Llama-3.1-8B", pretraining_tokens="15T")
+    assert table["overtraining_ratio"].tolist() == [expected]
 
 
 def test_other_inputs_leave_the_board_and_the_line_below_the_title_says_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,17 +17,13 @@ from roofslate.registry.registry import entries
 
 def evaluations(chart: Chart) -> list[Mapping[str, Any]]:
     """Inputs of all evaluations behind the lecture's table, and the defaults of the call."""
-    recorded: list[Mapping[str, Any]] = [chart_module._defaults(chart._data)]
-    token = chart_module._recorded.set(recorded)
-    try:
-        chart.data()
-    finally:
-        chart_module._recorded.reset(token)
-    return recorded
+    keywords = inspect.signature(chart._data).parameters.values()
+    defaults = {p.name: p.default for p in keywords if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    return [defaults, *(inputs for _, inputs in chart.evaluations())]
 
 
 def gives(chart: Chart, inputs: Mapping[str, Any], table: Any) -> bool | None:
-    """Compare a table with the one that inputs give; None if they give none."""
+    """Compare a table with the one that inputs give, None if they give none."""
     try:
         other = chart.data(**inputs)
     except RoofslateError:

@@ -18,8 +18,8 @@ Box = tuple[float, float, float]  # row, start, end
 
 def boxes(ax: Any, *gids: str) -> list[Box]:
     """Rows, starts and ends of boxes, in that order; rounded, for sums differ in their last bits."""
-    found = [patch for gid in gids for patch in patches(ax, gid)]
-    return sorted((p.get_y(), round(p.get_x(), 9), round(p.get_x() + p.get_width(), 9)) for p in found)
+    result = [patch for gid in gids for patch in patches(ax, gid)]
+    return sorted((p.get_y(), round(p.get_x(), 9), round(p.get_x() + p.get_width(), 9)) for p in result)
 
 
 def words(ax: Any) -> list[str]:
@@ -91,8 +91,8 @@ def test_pipeline_inference_follows_its_parameters(stages: int, batches: int, sh
     end = filled.get_xlim()[1]
     assert end == pytest.approx(2e-3 * stages)
     table = rs.schedules.pipeline_inference(pipeline_stages=stages, microbatches=batches, stage_time="1 ms", tokens=6)
-    wanted = table[table["start"] < end * (1 - 1e-9)]
-    assert len(patches(filled, "work")) == len(wanted)
+    expected = table[table["start"] < end * (1 - 1e-9)]
+    assert len(patches(filled, "work")) == len(expected)
     assert len(patches(lone, "work")) == 2 * stages
     assert len(patches(filled, "proof")) == (2 if stages == batches else 0)
     covers(filled, ("work",), ("idle",), end)
@@ -240,8 +240,8 @@ def test_training_bubble_draws_many_in_part() -> None:
 
 
 def bars(ax: Any, label: str) -> list[tuple[float, float]]:
-    (found,) = [container for container in ax.containers if container.get_label() == label]
-    return [(bar.get_y(), bar.get_height()) for bar in found]
+    (result,) = [container for container in ax.containers if container.get_label() == label]
+    return [(bar.get_y(), bar.get_height()) for bar in result]
 
 
 def test_memory_vs_stages_is_the_lectures() -> None:
@@ -268,8 +268,8 @@ def test_memory_vs_stages_of_a_model_that_does_not_fit() -> None:
     assert lines["capacity"].get_ydata()[0] == 186e9
     assert "break-even" not in lines  # more cache than weights from the first stage on
     for count, (_, height) in zip((1, 2), bars(ax, "kv_bytes_per_chip"), strict=True):
-        wanted: dict[str, Any] = {**inputs, "pipeline_stages": count, "chips": 72 * count}
-        assert height == pytest.approx(rs.value("kv_bytes_per_chip", wanted))
+        expected: dict[str, Any] = {**inputs, "pipeline_stages": count, "chips": 72 * count}
+        assert height == pytest.approx(rs.value("kv_bytes_per_chip", expected))
         assert height > 186e9
     table = charts.memory_vs_stages.data(total_parameters=5e12, context_length="100k")
     assert table.attrs["marks"]["break_even_stages"] == pytest.approx(12.5, rel=1e-3)

@@ -34,8 +34,8 @@ def test_apart_pays_where_the_promise_is_tight(prompt: int, answer: int) -> None
     assert tight > middle > loose
     assert tight > 1.2
     assert loose < 1.3
-    for found, expected in zip((tight, middle, loose), EXPECTED[prompt, answer], strict=True):
-        assert 0.5 < found / expected < 2
+    for result, expected in zip((tight, middle, loose), EXPECTED[prompt, answer], strict=True):
+        assert 0.5 < result / expected < 2
 
 
 def test_apart_pays_more_with_long_prompts_and_together_where_the_promise_is_loose() -> None:

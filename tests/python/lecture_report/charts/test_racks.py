@@ -221,11 +221,11 @@ def test_two_racks_half_of_the_arrows_cross_the_boundary() -> None:
     drawing = ax.child_axes[0]
     first, second = boxes(drawing, "rack")
     for gid, box in (("staying", first), ("crossing", second)):
-        found = arrows(drawing, gid)
-        assert len(found) == 4
-        assert all(first.x0 < start[0] < first.x1 for start, _ in found)
-        assert all(box.x0 < end[0] < box.x1 for _, end in found)
-        assert len({round(end[0], 6) for _, end in found}) == 4  # each to a chip of its own
+        result = arrows(drawing, gid)
+        assert len(result) == 4
+        assert all(first.x0 < start[0] < first.x1 for start, _ in result)
+        assert all(box.x0 < end[0] < box.x1 for _, end in result)
+        assert len({round(end[0], 6) for _, end in result}) == 4  # each to another chip
     assert "900 GB/s a chip" in words(drawing)
     assert "4 of 8\ncopies leave,\n8 \N{MULTIPLICATION SIGN} slower" in words(drawing)
     assert "4 \N{MULTIPLICATION SIGN}" in words(ax.child_axes[1])
@@ -357,20 +357,20 @@ def test_scale_up_domains_compares_the_vendors() -> None:
 
 def test_scale_up_domains_draws_chips_and_dies() -> None:
     table = charts.scale_up_domains.data()
-    (plot,) = charts.scale_up_domains().child_axes
+    plot, links, memory = charts.scale_up_domains().child_axes
     assert line(plot, "scale_up_domain").get_xdata().tolist() == table["scale_up_domain"].tolist()
     assert line(plot, "scale_up_dies").get_xdata().tolist() == [144, 144, 576]
-    assert plot.get_xscale() == "log"
-    assert [tick.get_text() for tick in plot.get_yticklabels()] == table.index.tolist()
-    cells = [text for text in plot.texts if str(text.get_gid()).startswith("cell")]
-    assert len(cells) == 4 * len(table)
-    blackwell = [text.get_text() for text in cells if text.get_gid() == "cell 1"]
-    assert blackwell == [
-        "9 \N{MULTIPLICATION SIGN}\ndies 18 \N{MULTIPLICATION SIGN}",
-        "NVLink, NVSwitch\n900 GB/s",
-        "50 GB/s\n18 \N{MULTIPLICATION SIGN} slower",
-        "13.4 TB",
-    ]
+    assert {panel.get_xscale() for panel in (plot, links, memory)} == {"log"}
+    rows = [tick.get_text().split("\n") for tick in plot.get_yticklabels()]
+    assert [row[0] for row in rows] == table.index.tolist()
+    assert [row[1] for row in rows] == table["network"].tolist()
+    assert line(links, "scale_up_bandwidth").get_xdata().tolist() == table["scale_up_bandwidth"].tolist()
+    assert line(links, "scale_out_bandwidth").get_xdata().tolist() == table["scale_out_bandwidth"].tolist()
+    assert line(memory, "domain_capacity").get_xdata().tolist() == table["domain_capacity"].tolist()
+    blackwell = [[t.get_text() for t in p.texts if t.get_gid() == "cell 1"] for p in (plot, links, memory)]
+    times = "\N{MULTIPLICATION SIGN}"
+    assert blackwell == [[f"144 dies, 18 {times}"], [f"18 {times}"], ["13.4 TB"]]
+    assert f"72 chips, 9 {times}" in words(plot)
 
 
 def test_scale_up_domains_of_other_systems() -> None:

@@ -154,8 +154,8 @@ def test_mistakes_in_a_network_are_named() -> None:
 
 
 def line(ax: Any, label: str) -> np.ndarray:
-    (found,) = [made for made in ax.get_lines() if made.get_label() == label]
-    return np.asarray(found.get_xydata())
+    (result,) = [made for made in ax.get_lines() if made.get_label() == label]
+    return np.asarray(result.get_xydata())
 
 
 @pytest.mark.parametrize("layers", [4, 7])

@@ -122,11 +122,11 @@ def test_buckets_follow_a_model_and_its_tokens() -> None:
     given["rl_flops_per_parameter"] = 3
     ax = charts.compute_buckets(**given, decode_inefficiency=5)
     case = {**given, "decode_inefficiency": 5}
-    wanted = [rs.value(name, case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
-    assert [bar.get_height() for bar in patches(ax, "flops")] == pytest.approx(wanted, rel=1e-12)
+    expected = [rs.value(name, case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
+    assert [bar.get_height() for bar in patches(ax, "flops")] == pytest.approx(expected, rel=1e-12)
     assert patches(ax, "flops")[2].get_height() > patches(ax, "flops")[0].get_height()
     # what is done does not depend on how badly
-    assert patches(ax, "done")[2].get_height() == pytest.approx(wanted[2] / 5)
+    assert patches(ax, "done")[2].get_height() == pytest.approx(expected[2] / 5)
     assert "36.6B × 14.8T" in words(ax)
 
 
@@ -224,7 +224,7 @@ def test_overtraining_refuses_what_it_cannot_draw() -> None:
 
 def test_tornado_has_the_table_of_the_open_question() -> None:
     table = charts.overtraining_tornado.data()
-    wanted = {
+    expected = {
         "model_token_rate": (10e6, 500e6, 25.92, 1296),
         "model_lifetime": (30 * 86400, 365 * 86400, 64.8, 788.4),
         "optimal_tokens_per_parameter": (10, 118, 259.2, 21.97),
@@ -232,8 +232,8 @@ def test_tornado_has_the_table_of_the_open_question() -> None:
         "decode_inefficiency": (1, 5, 43.2, 216),
         "deployment_probability": (0.5, 1, 64.8, 129.6),
     }
-    assert table.index.tolist() == list(wanted)  # the widest first
-    for name, numbers in wanted.items():
+    assert table.index.tolist() == list(expected)  # the widest first
+    for name, numbers in expected.items():
         row = table.loc[name, ["low", "high", "ratio_at_low", "ratio_at_high"]].tolist()
         assert row == pytest.approx(numbers, rel=1e-3), name
     assert table.attrs["marks"]["overtraining_ratio"] == pytest.approx(129.6)
@@ -280,8 +280,8 @@ def test_tornado_follows_ranges_and_fixed_inputs() -> None:
     assert table.index[0] == "model_lifetime"
     case = {"model": "gpt-oss-120b", "model_token_rate": "2 Mtok/s", "decode_inefficiency": 3}
     for end, days in {"ratio_at_low": "1 d", "ratio_at_high": "100 d"}.items():
-        wanted = rs.value("overtraining_ratio", case, model_lifetime=days)
-        assert table.loc["model_lifetime", end] == pytest.approx(wanted, rel=1e-12)
+        expected = rs.value("overtraining_ratio", case, model_lifetime=days)
+        assert table.loc["model_lifetime", end] == pytest.approx(expected, rel=1e-12)
     # a range away from the base has one bar, on its side
     ax = charts.overtraining_tornado(model_lifetime=("1 yr", "2 yr"))
     rows = charts.overtraining_tornado.data(model_lifetime=("1 yr", "2 yr"))

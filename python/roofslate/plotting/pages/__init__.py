@@ -1,0 +1,1 @@
+"""Pages that compute in the browser."""

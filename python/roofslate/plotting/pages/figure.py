@@ -1,0 +1,86 @@
+"""The chart of a page, as a document of Bokeh, filled in the browser."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+__all__ = ["LINES", "figure_item", "library_script"]
+
+LINES = 14  # at most so many in one chart
+
+
+def library_script() -> str:
+    """Return Bokeh's script.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without Bokeh.
+    """
+    return _script_file().read_text(encoding="utf-8")
+
+
+def _script_file() -> Path:
+    _bokeh()
+    import bokeh
+
+    return Path(bokeh.__file__).parent / "server" / "static" / "js" / "bokeh.min.js"
+
+
+def _bokeh() -> None:
+    try:
+        import bokeh  # noqa: F401
+    except ModuleNotFoundError as error:
+        message = "a page with a chart needs bokeh, which is not installed: pip install 'roofslate[pages]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
+
+
+@functools.cache
+def figure_item() -> dict[str, Any]:
+    """Return an empty figure as Bokeh's JSON, whose parts have names."""
+    _bokeh()
+    from bokeh.embed import json_item
+    from bokeh.models import (
+        ColumnDataSource,
+        FixedTicker,
+        Grid,
+        LinearAxis,
+        Plot,
+        Range1d,
+        Scatter,
+        VArea,
+        VStrip,
+    )
+    from bokeh.models.annotations import Span
+    from bokeh.models.glyphs import Line
+
+    plot = Plot(
+        x_range=Range1d(start=0, end=1),
+        y_range=Range1d(start=0, end=1),
+        sizing_mode="stretch_width",
+        height=370,
+        min_border_left=10,
+        toolbar_location=None,
+        name="plot",
+    )
+    regions = ColumnDataSource({"x0": [], "x1": [], "color": []}, name="source-regions")
+    plot.add_glyph(regions, VStrip(x0="x0", x1="x1", fill_color="color", line_color=None), name="regions")
+    band = ColumnDataSource({"x": [], "low": [], "high": []}, name="source-band")
+    plot.add_glyph(band, VArea(x="x", y1="low", y2="high", fill_alpha=0.22), name="band")
+    for k in range(LINES):
+        source = ColumnDataSource({"x": [], "y": []}, name=f"source-{k}")
+        plot.add_glyph(source, Line(x="x", y="y"), name=f"line-{k}")
+    plot.add_layout(Span(location=0, dimension="height", line_width=1.5, name="cursor"))
+    marks = ColumnDataSource({"x": [], "y": [], "color": []}, name="source-mark")
+    plot.add_glyph(marks, Scatter(x="x", y="y", size=9, fill_color="color", line_color="color"), name="mark")
+    sides: tuple[tuple[Any, str], ...] = (("below", "across"), ("left", "up"))
+    for side, name in sides:
+        ticker: Any = FixedTicker(ticks=[])
+        axis = LinearAxis(ticker=ticker, name=name, minor_tick_line_color=None)
+        axis.axis_label_text_font_style = "normal"
+        axis.major_label_text_font_size = axis.axis_label_text_font_size = "13px"
+        plot.add_layout(axis, side)
+        plot.add_layout(Grid(dimension=0 if side == "below" else 1, ticker=ticker, name=f"grid-{name}"))
+    return dict(json_item(plot))

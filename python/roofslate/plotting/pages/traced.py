@@ -1,0 +1,142 @@
+"""Charts of the lecture as views, from the evaluations behind their tables."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate.errors import MissingInput, RoofslateError, RoofslateWarning
+from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled
+from roofslate.plotting.pages.view import View, view_of
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import ancestors, entries, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from roofslate.plotting.chart import Chart
+
+__all__ = ["chart_view"]
+
+_MOST_OUTPUTS = 10
+_MOST_LINES = 6
+_CONDITIONS = ("memory_fits", "training_memory_fits")  # drawn as regions by the chart, no numbers
+_Point = dict[str, Any]
+
+
+def chart_view(
+    chart: Chart, inputs: Mapping[str, Any] | None = None, *, starts: Mapping[str, Any] | None = None
+) -> View:
+    """Make the view of a chart: its quantities along its axis, with its controls.
+
+    Parameters
+    ----------
+    chart : Chart
+    inputs : mapping, optional
+        As for `explore`. By default the inputs of the lecture's picture.
+    starts : mapping, optional
+        Start values of controls whose inputs are ranges.
+
+    Raises
+    ------
+    MissingInput
+        If the engine computes none of the chart's numbers, as for simulated schedules.
+    """
+    given = {**(inputs or {}), **(starts or {})}
+    plain = {name: x for name, x in given.items() if not isinstance(x, tuple)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RoofslateWarning)
+        evaluations = chart.evaluations(**plain)
+        table = chart.data(**plain)
+        columns = [str(name) for name in table.columns]
+        index = [str(name) for name in table.index.names]
+        axis, point, outputs = _along(evaluations, index, columns) or _at(evaluations, given or chart.input_names)
+    if not outputs:
+        raise MissingInput(f"the chart {chart.name} has no number of a formula, so a page cannot compute it")
+    controls, fixed = _parted(point, inputs or dict.fromkeys(chart.input_names), outputs)
+    if axis is not None:
+        controls = {**controls, axis[0]: axis[1]}
+    return view_of(
+        outputs,
+        {**controls, **{name: x for name, x in (inputs or {}).items() if name in controls}},
+        name=chart.name,
+        title=chart.headline(plain),
+        brief=chart.brief,
+        starts=starts,
+        fixed=fixed,
+        groups=_by_unit(outputs) if axis is not None else None,
+        axis=axis[0] if axis else None,
+        estimate="model" in plain and "hardware" in plain,
+    )
+
+
+def _single(point: Mapping[str, Any]) -> bool:
+    return not any(np.ndim(getattr(x, "shape", x)) or hasattr(x, "dims") or isinstance(x, list) for x in point.values())
+
+
+def _along(
+    evaluations: Iterable[tuple[Sequence[str], Mapping[str, Any]]], index: Sequence[str], columns: Sequence[str]
+) -> tuple[tuple[str, Any], _Point, list[str]] | None:
+    """Return the axis of a table with its points, its inputs, and its quantities."""
+    longest: tuple[tuple[str, Any], _Point, list[str]] | None = None
+    for outputs, inputs in evaluations:
+        arrays = [name for name, x in inputs.items() if np.ndim(x) and not hasattr(x, "dims")]
+        if len(arrays) != 1 or arrays[0] not in index or arrays[0] not in entries():
+            continue
+        name = arrays[0]
+        point = {other: x for other, x in inputs.items() if other != name}
+        drawn = [column for column in columns if column in outputs and column not in _CONDITIONS]
+        if not _single(point) or not drawn or lookup(name).choices:
+            continue
+        if longest is None or len(drawn) > len(longest[2]):
+            longest = (name, np.asarray(inputs[name], dtype=float)), point, drawn
+    return longest
+
+
+def _at(
+    evaluations: Sequence[tuple[Sequence[str], Mapping[str, Any]]], controls: Iterable[str]
+) -> tuple[None, _Point, list[str]]:
+    """Return the point at which most numbers of a chart can be computed, and these numbers."""
+    calls = [(outputs, dict(inputs)) for outputs, inputs in evaluations if _single(inputs)]
+    names = list(dict.fromkeys(name for outputs, _ in calls for name in outputs if name not in _CONDITIONS))
+    names = [name for name in names if name in entries()]
+    best: tuple[int, _Point, list[str]] = (-1, {}, [])
+    for point in {repr(sorted(inputs.items(), key=lambda item: item[0])): inputs for _, inputs in calls}.values():
+        computed = [name for name in names if _computes(name, point) and name not in point]
+        moved = sum(name in point for name in controls)
+        moved *= bool(computed)
+        if len(computed) + 2 * moved > best[0]:
+            best = len(computed) + 2 * moved, point, computed
+    return None, best[1], best[2][:_MOST_OUTPUTS]
+
+
+def _computes(name: str, point: Mapping[str, Any]) -> bool:
+    try:
+        x = value(name, Settled(point))
+    except (RoofslateError, OverflowError):
+        return False
+    return isinstance(x, str) or not math.isnan(x)
+
+
+def _parted(
+    point: Mapping[str, Any], names: Mapping[str, Any], outputs: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the inputs of a point upstream of the outputs by whether they have a control."""
+    upstream = set(outputs).union(*map(ancestors, outputs))
+    used = {name: x for name, x in point.items() if name in PRESETS or name in upstream}
+    controls = {name: used[name] for name in names if name in used}
+    return controls, {name: x for name, x in used.items() if name not in controls}
+
+
+def _by_unit(outputs: Sequence[str]) -> list[list[str]]:
+    """Draw quantities of one unit together."""
+    groups: dict[str, list[str]] = {}
+    for name in outputs:
+        q = lookup(name)
+        if not q.choices:
+            groups.setdefault(q.unit, []).append(name)
+    return [group[:_MOST_LINES] for group in groups.values()]
