@@ -215,7 +215,7 @@ def test_names_that_are_refused(name, kind, message):
 
 
 def test_a_word_of_a_preset_name_is_free():
-    """A search finds "made up chip" by one of its words, which a definition may still use."""
+    """A definition may take a word by which a search finds a preset."""
     rs.hardware.define("made up chip", hbm_bandwidth="1 TB/s")
     assert "up" in rs.hardware
     with rs.definitions():

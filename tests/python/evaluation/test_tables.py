@@ -443,7 +443,7 @@ def test_without_the_extra(missing, monkeypatch):
 @pytest.mark.measured
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb"])
 def test_a_million_rows_take_as_long_as_in_pandas(kind):
-    """At most 1.3 times the processor time, without DuckDB's export of its own rows (0.3 of pandas' time)."""
+    """At most 1.3 times the processor time, without DuckDB's own export of rows."""
     rows = 10**6
     draw = np.random.default_rng(7)
     numbers = {"batch_size": draw.integers(1, 2048, rows), "context_length": draw.uniform(1e3, 1e5, rows)}
