@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import roofslate as rs
@@ -669,7 +669,7 @@ def test_generations_of_other_chips_and_formats() -> None:
 
 
 def test_the_chart_fits_into_axes_of_ones_own() -> None:
-    figure, axes = mpl.pyplot.subplots(1, 2, figsize=(14, 6))
+    figure, axes = plt.subplots(1, 2, figsize=(14, 6))
     assert charts.hardware_generations(axes[1]) is axes[1]
     assert len(axes[1].child_axes) == 4
     figure.canvas.draw()
