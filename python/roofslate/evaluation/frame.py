@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import shown
+from roofslate._base.threads import reading_by
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
 from roofslate.grid.columns import Columns, Names
@@ -138,7 +139,8 @@ def results_of_rows(
         inputs.exempt |= PRESETS.keys()
     names = wanted_names(outputs)
     converted = conversions(names, units)
-    columns = source.columns(_names(ignore), inputs)
+    with reading_by(threads):
+        columns = source.columns(_names(ignore), inputs)
     rows = source.rows
     scenarios = Scenarios(columns, names, inputs, call)
     wide, calibrations, given = None, [], set[str]()

@@ -439,6 +439,24 @@ def test_without_the_extra(missing, monkeypatch):
 # ---------------------------------------------------------------------------------------------------------------- speed
 
 
+@pytest.mark.filterwarnings("ignore:4 of:roofslate.errors.RoofslateWarning")  # rows without a word
+def test_threads_read_the_same_words():
+    """Parts begin with other words and have missing ones, and their bounds are no bounds of chunks."""
+    words = pa.array(["Llama-3.1-70B", None, "DeepSeek-V3"])
+    rows = [*[0] * 150_000, *[1] * 3, *[2] * 200_000, 0, 1]
+    names = words.take(pa.array(rows))
+    table = pa.table(
+        {
+            "model": pa.chunked_array([names[:100], names[100:]]),
+            "context_length": pa.array(np.arange(1.0, len(rows) + 1)),
+        }
+    )
+    one, two = (rs.frame(table, "kv_bytes", batch_size=1, threads=threads)["kv_bytes"].to_numpy() for threads in (1, 2))
+    assert one.tobytes() == two.tobytes()
+    assert np.flatnonzero(np.isnan(two)).tolist() == [150_000, 150_001, 150_002, len(rows) - 1]
+    assert two[-2] / two[0] == pytest.approx(len(rows) - 1)
+
+
 @pytest.mark.slow
 @pytest.mark.measured
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb"])
