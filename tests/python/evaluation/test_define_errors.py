@@ -214,6 +214,7 @@ def test_names_that_are_refused(name, kind, message):
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.usefixtures("fresh_catalogs")
 def test_a_word_of_a_preset_name_is_free():
     """A definition may take a word by which a search finds a preset."""
     rs.hardware.define("made up chip", hbm_bandwidth="1 TB/s")

@@ -475,6 +475,14 @@ def test_arithmetic_of_a_token_in_all_rows():
     assert ratio[counted_less].median() == pytest.approx(1.203, abs=0.01)
 
 
+def test_latent_keys_with_their_rotary_part_are_exchanged_once():
+    links = {"scale_up_domain": 8, "scale_up_bandwidth": 4e11, "scale_out_bandwidth": 5e10}
+    layout = {"context_parallel": 4, "tensor_parallel": 4, "data_parallel": 16, "pipeline_stages": 1}
+    run = {"tokens_per_step": 8e6, "repeated_forward": 0, "collective_bytes_per_element": 2}
+    result = rs.value("context_collective_time", model="DeepSeek-V3", **links, **layout, **run)
+    assert result == pytest.approx(8e6 / 16 * 61 * (512 + 64) * 2 * 3 * (1 - 1 / 2) / (2 * 5e10), rel=1e-12)
+
+
 # -------------------------------------------------------------------------------------------------------------- errors
 
 
