@@ -441,7 +441,7 @@ def test_without_the_extra(missing, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:4 of:roofslate.errors.RoofslateWarning")  # rows without a word
 def test_threads_read_the_same_words():
-    """Parts begin with other words and have missing ones, and their bounds are no bounds of chunks."""
+    """Their parts start with other words, have missing ones, and cut chunks."""
     words = pa.array(["Llama-3.1-70B", None, "DeepSeek-V3"])
     rows = [*[0] * 150_000, *[1] * 3, *[2] * 200_000, 0, 1]
     names = words.take(pa.array(rows))
