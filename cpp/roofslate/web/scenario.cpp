@@ -471,6 +471,60 @@ namespace roofslate::web
             remarks.insert(remarks.end(), applied.conditions.begin(), applied.conditions.end());
             step.remark = joined(remarks, "; ");
         }
+
+        // The values that the closure of an output reached, by quantity.
+        struct Reached
+        {
+            std::vector<double> values;
+            std::vector<char> known;
+
+            void add(int quantity, double value)
+            { values[std::size_t(quantity)] = value, known[std::size_t(quantity)] = 1; }
+            bool has(int quantity) const { return quantity >= 0 && known[std::size_t(quantity)]; }
+            double operator[](int quantity) const { return values[std::size_t(quantity)]; }
+        };
+
+        void apply(Step& step, const Entry& e, const Reached& reached)
+        {
+            std::vector<double> numbers;
+            std::vector<std::string> names, choices;
+            for (const int need : e.needs)
+                numbers.push_back(reached[need]), names.push_back(name_of(need));
+            const Applied applied = apply_formula(registry(), e, numbers, names, Notation::text);
+            step.text = applied.formula;
+            const std::string texts = applied.formula + " " + joined(applied.conditions, " ");
+            for (std::size_t k = 0; k < e.needs.size(); ++k)
+            {
+                const Spec& spec = *registry()[e.needs[k]].spec;
+                if (!reached.has(e.needs[k]))
+                    continue;
+                if (spec.is_choice())
+                    choices.push_back(names[k] + " = '" + spec.choices[std::size_t(numbers[k])] + "'");
+                if (spec.is_choice() || holds_word(texts, names[k]))
+                    step.needs.push_back(e.needs[k]);
+            }
+            decide(step, applied, choices);
+        }
+
+        Step step_of(int quantity, bool given, const Reached& reached)
+        {
+            const Entry& e = registry()[quantity];
+            Step step{quantity, reached[quantity], Origin::given};
+            if (given)
+                return step;
+            const bool replaced = reached.has(e.replaced_by);
+            if (e.computed() && !replaced)
+            {
+                step.origin = Origin::formula, step.formula = quantity;
+                apply(step, e, reached);
+                return step;
+            }
+            const int source = replaced ? e.replaced_by : e.fallback;
+            step.origin = reached.has(source) ? Origin::other_quantity : Origin::by_default;
+            if (reached.has(source))
+                step.formula = source, step.needs = {source}, step.text = name_of(source);
+            return step;
+        }
     }
     std::vector<Step> Scenario::explain(int output) const
     {
@@ -481,62 +535,24 @@ namespace roofslate::web
         check_bounds();
         Grid grid({}, supplied());
         nodes(grid, {output});
-        const std::vector<int> visited = grid.closure.visited();
         const std::size_t count = std::size_t(registry().size());
-        std::vector<double> value(count, std::nan(""));
-        std::vector<char> known(count, 0);
-        for (const int q : visited)
-            value[std::size_t(q)] = grid.graph[grid.closure.node(q)].value, known[std::size_t(q)] = 1;
+        Reached reached{std::vector<double>(count, std::nan("")), std::vector<char>(count, 0)};
+        for (const int q : grid.closure.visited())
+            reached.add(q, grid.graph[grid.closure.node(q)].value);
         for (const Input& i : inputs_)
             if (grid.closure.was_used(i.quantity))
-                value[std::size_t(i.quantity)] = i.values[0], known[std::size_t(i.quantity)] = 1;
-        const auto is_known = [&](int q) { return q >= 0 && known[std::size_t(q)]; };
+                reached.add(i.quantity, i.values[0]);
 
         std::vector<Step> by_quantity(count);
         std::vector<int> order; // each after its needs
         std::vector<char> placed(count, 0);
-        const auto step_of = [&](int q) {
-            const Entry& e = registry()[q];
-            Step step{q, value[std::size_t(q)], Origin::given};
-            if (find(q))
-                return step;
-            const bool replaced = is_known(e.replaced_by);
-            if (!e.computed() || replaced)
-            {
-                const int source = replaced ? e.replaced_by : e.fallback;
-                step.origin = is_known(source) ? Origin::other_quantity : Origin::by_default;
-                if (is_known(source))
-                    step.formula = source, step.needs = {source}, step.text = name_of(source);
-                return step;
-            }
-            step.origin = Origin::formula, step.formula = q;
-            std::vector<double> numbers;
-            std::vector<std::string> names, choices;
-            for (const int need : e.needs)
-                numbers.push_back(value[std::size_t(need)]), names.push_back(name_of(need));
-            const Applied applied = apply_formula(registry(), e, numbers, names, Notation::text);
-            step.text = applied.formula;
-            const std::string texts = applied.formula + " " + joined(applied.conditions, " ");
-            for (std::size_t k = 0; k < e.needs.size(); ++k)
-            {
-                const Spec& spec = *registry()[e.needs[k]].spec;
-                if (!is_known(e.needs[k]))
-                    continue;
-                if (spec.is_choice())
-                    choices.push_back(names[k] + " = '" + spec.choices[std::size_t(numbers[k])] + "'");
-                if (spec.is_choice() || holds_word(texts, names[k]))
-                    step.needs.push_back(e.needs[k]);
-            }
-            decide(step, applied, choices);
-            return step;
-        };
         // From the output down, without recursion: long formulas are chains.
         std::vector<std::pair<int, std::size_t>> path;
         const auto enter = [&](int q) {
             if (placed[std::size_t(q)])
                 return;
             placed[std::size_t(q)] = 1;
-            by_quantity[std::size_t(q)] = step_of(q);
+            by_quantity[std::size_t(q)] = step_of(q, find(q) != nullptr, reached);
             path.emplace_back(q, by_quantity[std::size_t(q)].needs.size());
         };
         enter(output);
