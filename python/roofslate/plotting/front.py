@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roofslate._base.messages import pip_install
 from roofslate.plotting.controls import Choice, Number, Switch
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def front_of(controls: Mapping[str, Control], pages: Mapping[str, Any], reset: C
     try:
         import anywidget
     except ModuleNotFoundError as error:
-        message = f"rs.explore needs {error.name}, which is not installed: pip install 'roofslate[marimo]'"
+        message = f"rs.explore needs {error.name}, which is not installed: {pip_install('marimo')}"
         raise ModuleNotFoundError(message, name=error.name) from None
     import traitlets
 

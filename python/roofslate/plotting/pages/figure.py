@@ -6,6 +6,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
+from roofslate._base.messages import pip_install
+
 __all__ = ["LINES", "figure_item", "library_script"]
 
 LINES = 14  # at most so many in one chart
@@ -33,7 +35,7 @@ def _bokeh() -> None:
     try:
         import bokeh  # noqa: F401
     except ModuleNotFoundError as error:
-        message = "a page with a chart needs bokeh, which is not installed: pip install 'roofslate[pages]'"
+        message = f"a page with a chart needs bokeh, which is not installed: {pip_install('pages')}"
         raise ModuleNotFoundError(message, name=error.name) from None
 
 
