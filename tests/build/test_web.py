@@ -97,6 +97,12 @@ def test_it_is_small_and_fast() -> None:
         ("(e, s) => s.solve('weight_format', 'compute_time', '<', 1)", "InputTypeError", "weight_format is a choice"),
         ("(e, s) => s.set('chips', 8).solve('chips', 'compute_time', '<', 1)", "InputTypeError",
          "chips is the unknown, but was given"),
+        ("(e, s) => s.set('total_parameters', 8).set('bytes_per_weight', 1)"
+         ".evaluate(['model_bytes'], {out: {model_bytes: new Float64Array(2)}})",
+         "InputTypeError", "out: expected a Float64Array of 1 numbers for model_bytes, got 2"),
+        ("(e, s) => s.set('total_parameters', 8).set('bytes_per_weight', 1)"
+         ".evaluate(['model_bytes'], {out: {chips: 1}})",
+         "InputTypeError", "out: chips is not among the outputs model_bytes"),
         ("(e, s) => s.axis('chips', [1, 2]).explain('compute_time')", "AxisError", "chips is an axis"),
         ("(e, s) => { s.free(); s.set('chips', 1); }", "EngineError", "this scenario was freed"),
     ],
@@ -135,6 +141,17 @@ def test_an_axis_becomes_a_number_and_again_an_axis() -> None:
         ["bytes_per_weight", 1e9, 2e9, 3e9],
         ["bytes_per_weight", "total_parameters", 5, 7, 10, 14, 15, 21],
     ]
+
+
+def test_values_fill_a_given_array() -> None:
+    assert run(
+        "(e, s) => {"
+        "  s.axis('total_parameters', [1e9, 2e9]).set('bytes_per_weight', 2);"
+        "  const own = new Float64Array(2);"
+        "  const { values } = s.evaluate(['model_bytes'], { out: { model_bytes: own } }).model_bytes;"
+        "  return [values === own, ...own];"
+        "}"
+    ) == [True, 2e9, 4e9]
 
 
 def test_a_derivation_is_that_of_explain() -> None:

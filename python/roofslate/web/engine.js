@@ -101,19 +101,28 @@ class Scenario {
     return this;
   }
 
-  /** Values of quantities, each over the axes that it varies along, the last one fastest. */
-  evaluate(outputs) {
+  /**
+   * Values of quantities, each over the axes that it varies along, the last one fastest. `out` gives arrays to fill, by
+   * name, so that a page that draws again and again leaves no garbage.
+   */
+  evaluate(outputs, { out = {} } = {}) {
     const quantities = this.#positions(outputs);
     const axes = this.#axesOf(quantities);
     const sizes = axes.map(own => own.reduce((product, axis) => product * axis.size, 1));
+    for (const [name, array] of Object.entries(out)) {
+      const expected = sizes[outputs.indexOf(name)];
+      if (expected === undefined) throw new EngineError(`out: ${name} is not among the outputs ${outputs.join(", ")}`, "InputTypeError");
+      if (!(array instanceof Float64Array) || array.length !== expected) throw new EngineError(`out: expected a Float64Array of ${expected} numbers for ${name}, got ${array instanceof Float64Array ? array.length : shown(array)}`, "InputTypeError");
+    }
     return this.#with([quantities.length * 4, quantities.length * 4, ...sizes.map(size => size * 8)], ([asked, pointers, ...results]) => {
       this.#integers(asked, quantities.length).set(quantities);
       this.#integers(pointers, quantities.length).set(results);
       this.#answer(this.#core.roofslate_evaluate(this.#scenario, asked, quantities.length, pointers));
-      return Object.fromEntries(outputs.map((name, k) => [name, {
-        values: this.#doubles(results[k], sizes[k]).slice(),
-        axes: axes[k].map(axis => axis.name),
-      }]));
+      return Object.fromEntries(outputs.map((name, k) => {
+        const own = this.#doubles(results[k], sizes[k]), filled = Object.hasOwn(out, name) ? out[name] : null;
+        filled?.set(own);
+        return [name, { values: filled ?? own.slice(), axes: axes[k].map(axis => axis.name) }];
+      }));
     });
   }
 
