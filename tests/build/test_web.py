@@ -97,12 +97,6 @@ def test_it_is_small_and_fast() -> None:
         ("(e, s) => s.solve('weight_format', 'compute_time', '<', 1)", "InputTypeError", "weight_format is a choice"),
         ("(e, s) => s.set('chips', 8).solve('chips', 'compute_time', '<', 1)", "InputTypeError",
          "chips is the unknown, but was given"),
-        ("(e, s) => s.set('total_parameters', 8).set('bytes_per_weight', 1)"
-         ".evaluate(['model_bytes'], {out: {model_bytes: new Float64Array(2)}})",
-         "InputTypeError", "out: expected a Float64Array of 1 numbers for model_bytes, got 2"),
-        ("(e, s) => s.set('total_parameters', 8).set('bytes_per_weight', 1)"
-         ".evaluate(['model_bytes'], {out: {chips: 1}})",
-         "InputTypeError", "out: chips is not among the outputs model_bytes"),
         ("(e, s) => s.axis('chips', [1, 2]).explain('compute_time')", "AxisError", "chips is an axis"),
         ("(e, s) => { s.free(); s.set('chips', 1); }", "EngineError", "this scenario was freed"),
     ],
@@ -143,15 +137,18 @@ def test_an_axis_becomes_a_number_and_again_an_axis() -> None:
     ]
 
 
-def test_values_fill_a_given_array() -> None:
+def test_a_view_is_of_memory_that_the_next_call_takes_again() -> None:
     assert run(
         "(e, s) => {"
         "  s.axis('total_parameters', [1e9, 2e9]).set('bytes_per_weight', 2);"
-        "  const own = new Float64Array(2);"
-        "  const { values } = s.evaluate(['model_bytes'], { out: { model_bytes: own } }).model_bytes;"
-        "  return [values === own, ...own];"
+        "  const copy = s.evaluate(['model_bytes']).model_bytes.values;"
+        "  const view = s.evaluate(['model_bytes'], { view: true }).model_bytes.values;"
+        "  const seen = [...view];"
+        "  s.set('bytes_per_weight', 3);"
+        "  const again = s.evaluate(['model_bytes'], { view: true }).model_bytes.values;"
+        "  return [...copy, ...seen, ...again, view.byteOffset === again.byteOffset, copy.buffer === view.buffer];"
         "}"
-    ) == [True, 2e9, 4e9]
+    ) == [2e9, 4e9, 2e9, 4e9, 3e9, 6e9, True, False]
 
 
 def test_a_derivation_is_that_of_explain() -> None:
