@@ -281,7 +281,7 @@ def batches(numbers: range, size: int = 500) -> Iterator[list[int]]:
         yield batch
 
 
-def _asked(number: int) -> tuple[int, dict[str, Any], Any] | None:
+def _content(number: int) -> tuple[int, dict[str, Any], Any] | None:
     """The question of a number with the native answer, or None for a long search."""
     try:
         return (number, *question(number))
@@ -289,13 +289,13 @@ def _asked(number: int) -> tuple[int, dict[str, Any], Any] | None:
         return None
 
 
-def _answers(node: subprocess.Popen[str], asked: Sequence[tuple[int, dict[str, Any], Any]]) -> list[Any]:
+def _answers(node: subprocess.Popen[str], batch_content: Sequence[tuple[int, dict[str, Any], Any]]) -> list[Any]:
     assert node.stdin
     assert node.stdout
     with ThreadPoolExecutor(1) as writer:  # the pipe holds less than a batch
-        writing = writer.submit(_write, node.stdin, "".join(f"{json.dumps(one)}\n" for _, one, _ in asked))
+        writing = writer.submit(_write, node.stdin, "".join(f"{json.dumps(one)}\n" for _, one, _ in batch_content))
         answers = []
-        for number, one, _ in asked:
+        for number, one, _ in batch_content:
             line = node.stdout.readline()
             if not line:
                 raise SystemExit(f"node ended at question {number}: {one}")
@@ -323,8 +323,8 @@ def compare(first: int, questions: int) -> list[str]:
 
         def check() -> None:
             nonlocal errors, compared
-            asked, answering = pending.pop()
-            for (number, one, native), web in zip(asked, answering.result(), strict=True):
+            batch_content, answering = pending.pop()
+            for (number, one, native), web in zip(batch_content, answering.result(), strict=True):
                 failed = isinstance(native, dict) and "error" in native
                 errors += failed
                 compared += 1
@@ -333,10 +333,10 @@ def compare(first: int, questions: int) -> list[str]:
                     differing.append(f"question {number}: {one}\n  native {native}\n  web    {web}")
 
         for batch in batches(range(first, first + questions)):  # both at work at a time
-            asked = [one for one in map(_asked, batch) if one is not None]
+            batch_content = [one for one in map(_content, batch) if one is not None]
             if pending:
                 check()
-            pending.append((asked, reader.submit(_answers, node, asked)))
+            pending.append((batch_content, reader.submit(_answers, node, batch_content)))
         check()
         assert node.stdin
         node.stdin.close()
