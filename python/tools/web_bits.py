@@ -8,6 +8,8 @@ It asks both the same random questions: values over grids, optima, solutions, de
 To ask a differing question by itself, give its number::
 
     python python/tools/web_bits.py --first 4711 --questions 1
+
+A search that takes the native core more than a second is left out of the comparison and counted.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -40,11 +43,16 @@ KINDS = {"evaluate": 40, "best": 20, "solve": 15, "derivatives": 15, "explain": 
 RELATIONS = ("<", "<=", "==", ">=", ">")
 REASONS = ("", "never", "always", "undefined", "undecided", "many")
 FEW_SHOWN = 10
+LONGEST_SEARCH = 1.0  # seconds
 
 
 def missing() -> list[str]:
     """List required files and programs that are missing."""
     return [name for name, exists in (("node", shutil.which("node")), (ENGINE.name, ENGINE.exists())) if not exists]
+
+
+class LongSearchError(Exception):
+    """A search of random inputs that takes longer than the comparison waits."""
 
 
 class Scenario:
@@ -129,7 +137,13 @@ def _reached(output: str) -> list[str]:
 
 
 def question(number: int) -> tuple[dict[str, Any], Any]:
-    """The question of a number, with the answer of the native core."""
+    """The question of a number, with the answer of the native core.
+
+    Raises
+    ------
+    LongSearchError
+        For a search that takes longer than ``LONGEST_SEARCH``.
+    """
     choose = random.Random(number)
     kind = choose.choices(list(KINDS), list(KINDS.values()))[0]
     scenario = Scenario(choose)
@@ -193,7 +207,14 @@ def _solve(scenario: Scenario, content: dict[str, Any]) -> Any:
     relation, which = choose.choice(RELATIONS), choose.choice(("smallest", "largest", "all"))
     content |= {"unknown": unknown, "output": output, "operator": relation, "target": digits([target]), "which": which}
     grid = scenario.grid(unknown=unknown)
-    values, reasons, axes, _ = grid.solve(unknown, _comparison(output, relation, target), which, False, 1, None)
+    last = time.monotonic() + LONGEST_SEARCH
+
+    def stop_after_a_while(*_: int) -> None:
+        if time.monotonic() > last:
+            raise LongSearchError
+
+    comparison = _comparison(output, relation, target)
+    values, reasons, axes, _ = grid.solve(unknown, comparison, which, False, 1, stop_after_a_while)
     if which == "all" and not axes:
         values = values[~np.isnan(values)]
     return [digits(values), [REASONS[reason] for reason in reasons], [scenario.axes[k] for k in axes]]
@@ -260,6 +281,29 @@ def batches(numbers: range, size: int = 500) -> Iterator[list[int]]:
         yield batch
 
 
+def _content(number: int) -> tuple[int, dict[str, Any], Any] | None:
+    """The question of a number with the native answer, or None for a long search."""
+    try:
+        return (number, *question(number))
+    except LongSearchError:
+        return None
+
+
+def _answers(node: subprocess.Popen[str], batch_content: Sequence[tuple[int, dict[str, Any], Any]]) -> list[Any]:
+    assert node.stdin
+    assert node.stdout
+    with ThreadPoolExecutor(1) as writer:  # the pipe holds less than a batch
+        writing = writer.submit(_write, node.stdin, "".join(f"{json.dumps(one)}\n" for _, one, _ in batch_content))
+        answers = []
+        for number, one, _ in batch_content:
+            line = node.stdout.readline()
+            if not line:
+                raise SystemExit(f"node ended at question {number}: {one}")
+            answers.append(json.loads(line))
+        writing.result()
+    return answers
+
+
 def _write(file: IO[str], text: str) -> None:
     file.write(text)
     file.flush()
@@ -270,31 +314,37 @@ def compare(first: int, questions: int) -> list[str]:
     command = ["node", str(ANSWERS), str(ENGINE)]
     differing: list[str] = []
     counts: dict[str, int] = {}
-    errors = 0
+    errors = compared = 0
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as node,
-        ThreadPoolExecutor(1) as writer,
+        ThreadPoolExecutor(1) as reader,
     ):
-        assert node.stdin
-        assert node.stdout
-        for batch in batches(range(first, first + questions)):
-            content = [question(number) for number in batch]
-            text = "".join(f"{json.dumps(one)}\n" for one, _ in content)
-            writing = writer.submit(_write, node.stdin, text)
-            for number, (one, native) in zip(batch, content, strict=True):
-                line = node.stdout.readline()
-                if not line:
-                    raise SystemExit(f"node ended at question {number}: {one}")
-                web = json.loads(line)
+        pending: list[tuple[list[tuple[int, dict[str, Any], Any]], Any]] = []
+
+        def check() -> None:
+            nonlocal errors, compared
+            batch_content, answering = pending.pop()
+            for (number, one, native), web in zip(batch_content, answering.result(), strict=True):
                 failed = isinstance(native, dict) and "error" in native
                 errors += failed
+                compared += 1
                 counts[one["kind"]] = counts.get(one["kind"], 0) + (not failed)
                 if not agree(one["kind"], native, web):
                     differing.append(f"question {number}: {one}\n  native {native}\n  web    {web}")
-            writing.result()
+
+        for batch in batches(range(first, first + questions)):  # both at work at a time
+            batch_content = [one for one in map(_content, batch) if one is not None]
+            if pending:
+                check()
+            pending.append((batch_content, reader.submit(_answers, node, batch_content)))
+        check()
+        assert node.stdin
         node.stdin.close()
     summary = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-    print(f"{questions} questions ({summary}, {errors} refused by both): {len(differing) or 'none'} differ")
+    print(
+        f"{compared} questions ({summary}, {errors} refused by both, {questions - compared} searches left out): "
+        f"{len(differing) or 'none'} differ"
+    )
     print(*differing[:FEW_SHOWN], sep="\n", end="")
     return differing
 

@@ -32,9 +32,9 @@ grid = lambda: _core.Grid([size for _, (_, _, size) in axes], question["inputs"]
     name: (np.linspace(low, high, size), [k]) for k, (name, (low, high, size)) in enumerate(axes)}, [])
 best = 9.9
 for _ in range(30):
-    start = time.perf_counter()
+    start = time.process_time()
     ((values, _),) = grid().evaluate([question["output"]], [], 1, None, "float64")
-    best = min(best, time.perf_counter() - start)
+    best = min(best, time.process_time() - start)
 print(1e9 * best / values.size)
 """
 

@@ -15,7 +15,7 @@ import pytest
 from support import ROOT
 from support.wheels import QUESTION, copy_core_of_tests, newest_symbols, wheel_for
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.whole]  # with the wheel, a quarter of an hour
 
 GLIBC = (2, 17)
 

@@ -137,6 +137,20 @@ def test_an_axis_becomes_a_number_and_again_an_axis() -> None:
     ]
 
 
+def test_a_view_is_of_memory_that_the_next_call_takes_again() -> None:
+    assert run(
+        "(e, s) => {"
+        "  s.axis('total_parameters', [1e9, 2e9]).set('bytes_per_weight', 2);"
+        "  const copy = s.evaluate(['model_bytes']).model_bytes.values;"
+        "  const view = s.evaluate(['model_bytes'], { view: true }).model_bytes.values;"
+        "  const seen = [...view];"
+        "  s.set('bytes_per_weight', 3);"
+        "  const again = s.evaluate(['model_bytes'], { view: true }).model_bytes.values;"
+        "  return [...copy, ...seen, ...again, view.byteOffset === again.byteOffset, copy.buffer === view.buffer];"
+        "}"
+    ) == [2e9, 4e9, 2e9, 4e9, 3e9, 6e9, True, False]
+
+
 def test_a_derivation_is_that_of_explain() -> None:
     import roofslate as rs
 

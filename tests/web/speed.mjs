@@ -18,10 +18,13 @@ const answered = performance.now();
 
 for (const [name, [low, high, size]] of Object.entries(axes))
   scenario.axis(name, Float64Array.from({ length: size }, (_, k) => low + ((high - low) * k) / (size - 1)));
+// The processor's time, which other processes do not stretch. A page draws from the engine's memory.
+const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
 let best = Infinity, points;
 for (let run = 0; run < 30; run++) {
-  const start = performance.now();
-  points = scenario.evaluate([output])[output].values.length;
-  best = Math.min(best, performance.now() - start);
+  const start = spent();
+  const { values } = scenario.evaluate([output], { view: true })[output];
+  best = Math.min(best, spent() - start);
+  points = values.length;
 }
 console.log(JSON.stringify({ load: loaded - begin, first: answered - begin, nanoseconds: (1e6 * best) / points, points }));

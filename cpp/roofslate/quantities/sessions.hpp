@@ -195,7 +195,8 @@ namespace roofslate::quantities
     };
     struct next_turn_probability
     {
-        static constexpr Spec spec = Spec("q_t", "1", "probability of another turn in the session", "definition").range(0, 1);
+        static constexpr Spec spec =
+            Spec("q_t", "1", "probability of another turn in the session", "definition").range(0, 1);
         template <class T> static constexpr T formula(in<turns, T> n) { return 1.0 - 1.0 / n; }
     };
     struct mean_earlier_turns

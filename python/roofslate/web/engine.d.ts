@@ -78,7 +78,8 @@ export declare class Scenario {
   set(name: string, value: number): this;
   /** An input along an axis of its own, which has its name. */
   axis(name: string, values: ArrayLike<number> & Iterable<number>): this;
-  evaluate<Name extends string>(outputs: readonly Name[]): Record<Name, Values>;
+  /** Values over axes. A `view` is of the engine's memory, without a copy, and good until the engine's next call. */
+  evaluate<Name extends string>(outputs: readonly Name[], options?: { view?: boolean }): Record<Name, Values>;
   /** The optimum over all axes; null where no point meets the conditions. */
   best(output: string, options?: { maximize?: boolean; where?: readonly Comparison[] }): Optimum | null;
   solve(

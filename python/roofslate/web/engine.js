@@ -71,6 +71,7 @@ class Scenario {
   #core;
   #scenario;
   #axes = []; // names and sizes, in the engine's order
+  #views = []; // addresses of the last call's results
 
   constructor(engine, core) {
     this.#engine = engine;
@@ -101,20 +102,30 @@ class Scenario {
     return this;
   }
 
-  /** Values of quantities, each over the axes that it varies along, the last one fastest. */
-  evaluate(outputs) {
+  /**
+   * Values of quantities, each over the axes that it varies along, the last one fastest. A `view` is of the engine's
+   * memory, without a copy, and good until its next call.
+   */
+  evaluate(outputs, { view = false } = {}) {
     const quantities = this.#positions(outputs);
     const axes = this.#axesOf(quantities);
     const sizes = axes.map(own => own.reduce((product, axis) => product * axis.size, 1));
-    return this.#with([quantities.length * 4, quantities.length * 4, ...sizes.map(size => size * 8)], ([asked, pointers, ...results]) => {
-      this.#integers(asked, quantities.length).set(quantities);
-      this.#integers(pointers, quantities.length).set(results);
-      this.#answer(this.#core.roofslate_evaluate(this.#scenario, asked, quantities.length, pointers));
-      return Object.fromEntries(outputs.map((name, k) => [name, {
-        values: this.#doubles(results[k], sizes[k]).slice(),
-        axes: axes[k].map(axis => axis.name),
-      }]));
-    });
+    this.#releaseViews();
+    const results = this.#allocate(sizes.map(size => size * 8));
+    this.#views = results;
+    try {
+      this.#with([quantities.length * 4, quantities.length * 4], ([asked, pointers]) => {
+        this.#integers(asked, quantities.length).set(quantities);
+        this.#integers(pointers, quantities.length).set(results);
+        this.#answer(this.#core.roofslate_evaluate(this.#scenario, asked, quantities.length, pointers));
+      });
+      return Object.fromEntries(outputs.map((name, k) => {
+        const values = this.#doubles(results[k], sizes[k]);
+        return [name, { values: view ? values : values.slice(), axes: axes[k].map(axis => axis.name) }];
+      }));
+    } finally {
+      if (!view) this.#releaseViews();
+    }
   }
 
   /** The smallest or largest value over all axes and where it is, or null where no point meets the conditions. */
@@ -193,6 +204,7 @@ class Scenario {
 
   /** Gives its memory back; afterwards it answers nothing. */
   free() {
+    this.#releaseViews();
     if (this.#scenario) this.#core.roofslate_free(this.#scenario);
     this.#scenario = 0;
     this.#axes = [];
@@ -237,17 +249,32 @@ class Scenario {
 
   // Memory of the engine for as long as a call lasts. Views are made after all of it is there: it moves when it grows.
   #with(sizes, use) {
-    const addresses = [];
+    const addresses = this.#allocate(sizes);
     try {
-      for (const size of sizes) {
-        const address = size < 2 ** 32 ? this.#core.roofslate_allocate(size) >>> 0 : 0;
-        if (!address) throw new EngineError(`the question takes ${sizes.reduce((a, b) => a + b, 0)} bytes, more than the engine can have`, "OutOfMemory");
-        addresses.push(address);
-      }
       return use(addresses);
     } finally {
-      for (const address of addresses) this.#core.roofslate_release(address);
+      this.#release(addresses);
     }
+  }
+
+  #allocate(sizes) {
+    const addresses = [];
+    for (const size of sizes) {
+      const address = size < 2 ** 32 ? this.#core.roofslate_allocate(size) >>> 0 : 0;
+      if (!address) {
+        this.#release(addresses);
+        throw new EngineError(`the question takes ${sizes.reduce((a, b) => a + b, 0)} bytes, more than the engine can have`, "OutOfMemory");
+      }
+      addresses.push(address);
+    }
+    return addresses;
+  }
+
+  #release(addresses) { for (const address of addresses) this.#core.roofslate_release(address); }
+
+  #releaseViews() {
+    this.#release(this.#views);
+    this.#views = [];
   }
 
   #doubles(address, count) { return new Float64Array(this.#core.memory.buffer, address >>> 0, count); }

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import roofslate as rs
+from roofslate._base.messages import pip_install
 
 pytest.importorskip("anywidget", reason="the explorer in marimo needs anywidget: pip install 'roofslate[marimo]'")
 
@@ -113,7 +114,7 @@ def test_a_box_to_check_and_whole_numbers() -> None:
 
 def test_without_anywidget_it_says_what_to_install(explorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'roofslate\[marimo\]'"):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(pip_install("marimo"))):
         _ = explorer.anywidget
 
 
