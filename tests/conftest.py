@@ -205,6 +205,19 @@ def audit():
     return lambda page: page.evaluate(code)
 
 
+@pytest.fixture
+def tab(browser):
+    """A tab that fails its test at a message of the console, an error, or a request beyond the file."""
+    opened = browser.new_page()
+    opened.trouble = []
+    opened.on("console", lambda m: opened.trouble.append(m.text) if m.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
+    opened.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else opened.trouble.append(r.url))
+    yield opened
+    assert opened.trouble == []
+    opened.close()
+
+
 def answering(runtime):
     """Address of the server that wrote where it listens, once it answers."""
     with contextlib.suppress(OSError, ValueError, StopIteration):

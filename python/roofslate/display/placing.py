@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FINDING", "UNDER", "attach"]
 
-FINDING = "finding"  # gid of a text about the plotted data: it seeks a index clear of lines
+FINDING = "finding"  # gid of a text about the plotted data: it moves until it is clear of lines
 UNDER = "under title"  # gid of a text between title and axes, which stays
 _GAP = 1.5  # pixels between texts at 100 dpi
 _FAR = 2.2  # heights of a text beyond which a line leads back to its point

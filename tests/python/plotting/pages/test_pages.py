@@ -50,19 +50,6 @@ def service(folder):
     return Page([view_of(OUTPUTS, SERVICE)]).save(folder / "service.html")
 
 
-@pytest.fixture
-def tab(browser):
-    """A tab that records complaints and requests."""
-    opened = browser.new_page()
-    opened.trouble = []
-    opened.on("console", lambda m: opened.trouble.append(m.text) if m.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
-    opened.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else opened.trouble.append(r.url))
-    yield opened
-    assert opened.trouble == []
-    opened.close()
-
-
 def visit(tab, path, fragment=""):
     tab.goto("about:blank")
     tab.goto(path.as_uri() + fragment)
