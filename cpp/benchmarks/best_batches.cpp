@@ -23,14 +23,14 @@ namespace
         double number,
         double limit,
         double* least,
-        double* place)
+        double* best_index)
     {
         const double *const L = x.context_length, bandwidth = number * x.hbm_bandwidth[chip],
                             room = x.hbm_capacity[chip];
         const double weights = x.total_parameters[model] / bandwidth, held = x.total_parameters[model] / number;
         const std::int64_t contexts = x.contexts;
         for (std::int64_t c = 0; c < contexts; ++c)
-            least[c] = HUGE_VAL, place[c] = -1;
+            least[c] = HUGE_VAL, best_index[c] = -1;
         for (std::int64_t b = 0; b < x.batches; ++b)
         {
             const double B = x.batch_size[b],
@@ -44,7 +44,7 @@ namespace
                              cost = time * price;
                 const bool better = (time <= limit) & (held + L[c] * kept <= room) & (cost < least[c]);
                 least[c] = better ? cost : least[c];
-                place[c] = better ? at : place[c];
+                best_index[c] = better ? at : best_index[c];
             }
         }
     }
@@ -58,7 +58,7 @@ extern "C" void best_batches(
     double limit,
     int threads,
     double* least,
-    double* place)
+    double* best_index)
 {
     const Axes x{
         axes[0],
@@ -76,12 +76,12 @@ extern "C" void best_batches(
         lengths[3]};
     const auto part = [&](std::int64_t first) {
         for (std::int64_t r = first; r < x.models * x.chips; r += threads)
-            search(x, r / x.chips, r % x.chips, chips, limit, least + r * x.contexts, place + r * x.contexts);
+            search(x, r / x.chips, r % x.chips, chips, limit, least + r * x.contexts, best_index + r * x.contexts);
     };
-    std::vector<std::thread> others;
+    std::vector<std::thread> helpers;
     for (int t = 1; t < threads; ++t)
-        others.emplace_back(part, t);
+        helpers.emplace_back(part, t);
     part(0);
-    for (std::thread& t : others)
+    for (std::thread& t : helpers)
         t.join();
 }

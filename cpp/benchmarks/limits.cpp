@@ -88,14 +88,14 @@ namespace roofslate
             double* const to = data + part(std::size_t(k) + 1);
             stream ? fill_streamed(from, to) : std::fill(from, to, value);
         };
-        std::vector<std::thread> others;
+        std::vector<std::thread> helpers;
         for (int k = 1; k < threads; ++k)
-            others.emplace_back(work, k); // before the caller is pinned: they inherit its processors
+            helpers.emplace_back(work, k); // before the caller is pinned: they inherit its processors
         while (waiting.load() > 1) // the clock runs once all are there
             std::this_thread::yield();
         const auto start = Clock::now();
         work(0);
-        for (std::thread& other : others)
+        for (std::thread& other : helpers)
             other.join();
         return std::chrono::duration<double>(Clock::now() - start).count();
     }

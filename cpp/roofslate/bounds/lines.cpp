@@ -143,11 +143,11 @@ namespace roofslate
             is_zero(line.constant),
             op(Op::select, is_zero(line.slope), number(-1), number(1)),
             number(0));
-        Bounds found = otherwise;
-        found.low = op(Op::select, single, power, tighter(Op::min, -slack, otherwise.low));
-        found.high = op(Op::select, single, power, tighter(Op::max, slack, otherwise.high));
-        found.exact = false;
-        return found;
+        Bounds result = otherwise;
+        result.low = op(Op::select, single, power, tighter(Op::min, -slack, otherwise.low));
+        result.high = op(Op::select, single, power, tighter(Op::max, slack, otherwise.high));
+        result.exact = false;
+        return result;
     }
     // A truth: two atoms are lines whose ratio is constant but for rounding.
     int Trend::proportional(const Term& t, const Term& u)
@@ -206,9 +206,9 @@ namespace roofslate
     Bounds Trend::weighted(const std::array<Bounds, 2>& e, const std::array<Bounds, 2>& v)
     {
         constexpr double slack = 4 * DBL_EPSILON;
-        Bounds found = bounder_.hull(e[0], e[1]);
+        Bounds result = bounder_.hull(e[0], e[1]);
         if (e[0].low == e[1].low && e[0].high == e[1].high)
-            return found;
+            return result;
         const auto size = [&](int x) { return op(Op::max, x, op(Op::neg, x)); };
         const auto nearest = [&](const Bounds& x) { return op(Op::min, size(x.low), size(x.high)); };
         const auto farthest = [&](const Bounds& x) { return op(Op::max, size(x.low), size(x.high)); };
@@ -226,9 +226,9 @@ namespace roofslate
             };
             return op(Op::select, op(Op::both, inside(first), inside(second)), op(o, first, second), outer);
         };
-        found.low = within(Op::min, found.low, e[0].low, e[1].low);
-        found.high = within(Op::max, found.high, e[0].high, e[1].high);
-        found.exact = false;
-        return found;
+        result.low = within(Op::min, result.low, e[0].low, e[1].low);
+        result.high = within(Op::max, result.high, e[0].high, e[1].high);
+        result.exact = false;
+        return result;
     }
 }

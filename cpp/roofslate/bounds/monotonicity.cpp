@@ -17,10 +17,10 @@ namespace roofslate
         std::optional<Direction>& known = known_[std::size_t(node)];
         return known ? *known : known.emplace(prove(node));
     }
-    Direction Directions::of_difference(int left, int right)
+    Direction Directions::of_difference(int lhs, int rhs)
     {
-        return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known()
-            ? combined((*this)(left), reversed((*this)(right)))
+        return ranges_[std::size_t(lhs)].known() && ranges_[std::size_t(rhs)].known()
+            ? combined((*this)(lhs), reversed((*this)(rhs)))
             : Direction::unknown;
     }
     Direction Directions::prove(int i)
@@ -159,10 +159,10 @@ namespace roofslate
         std::vector<int> all = in_order(g_, {node}, [](int) { return false; });
         for (const int i : all)
         {
-            bool found = i == input_;
+            bool dependent = i == input_;
             for (std::size_t k = 0; k < std::size_t(g_[i].arity()); ++k)
-                found = found || depends(g_[i].argument[k]);
-            depends_[std::size_t(i)] = found;
+                dependent = dependent || depends(g_[i].argument[k]);
+            depends_[std::size_t(i)] = dependent;
         }
         return all;
     }
@@ -240,29 +240,29 @@ namespace roofslate
             return (n.op == Op::add || n.op == Op::sub) && g_[k].is_constant() && g_[k].value == 0;
         };
         const Powers atom{{without_first_powers(n, i), -1, 1}};
-        Powers found = atom;
+        Powers result = atom;
         switch (n.op)
         {
-        case Op::neg: found = of(0); break;
-        case Op::mul: found = sum(of(0), of(1), 1); break;
-        case Op::div: found = sum(of(0), of(1), -1); break;
-        case Op::sqrt: found = sum({}, of(0), 0.5); break;
+        case Op::neg: result = of(0); break;
+        case Op::mul: result = sum(of(0), of(1), 1); break;
+        case Op::div: result = sum(of(0), of(1), -1); break;
+        case Op::sqrt: result = sum({}, of(0), 0.5); break;
         case Op::pow:
             if (!depends(n.argument[1]))
-                found = raised(of(0), n.argument[1]);
+                result = raised(of(0), n.argument[1]);
             break;
         case Op::add:
         case Op::sub:
         case Op::min:
         case Op::max:
             if (of(0) == of(1) || is_nothing(n.argument[1]))
-                found = of(0);
+                result = of(0);
             else if (is_nothing(n.argument[0]))
-                found = of(1);
+                result = of(1);
             break;
         case Op::select:
             if (!depends(n.argument[0]) && of(1) == of(2))
-                found = of(1);
+                result = of(1);
             break;
         case Op::less:
         case Op::less_equal:
@@ -271,9 +271,9 @@ namespace roofslate
             if (i != input_ && std::all_of(n.argument.begin(), n.argument.begin() + n.arity(), [&](int k) {
                     return powers_[std::size_t(k)].empty();
                 }))
-                found = {};
+                result = {};
         }
-        return found.size() > most_terms ? atom : found;
+        return result.size() > most_terms ? atom : result;
     }
     Bounds Trend::of_powers(const Powers& powers)
     {
@@ -426,7 +426,7 @@ namespace roofslate
         const int up = bounder_.both(bounder_.at_least_zero(v[0]), bounder_.at_least_zero(v[1]));
         const int down = bounder_.both(bounder_.at_most_zero(v[0]), bounder_.at_most_zero(v[1]));
         const int alike = unlike ? number(0) : bounder_.either(up, down);
-        Bounds found = unlike ? bounder_.hull(e[0], e[1]) : weighted(e, v);
+        Bounds result = unlike ? bounder_.hull(e[0], e[1]) : weighted(e, v);
         if (!bounder_.is(alike, 1))
         {
             Bounds change;
@@ -436,9 +436,9 @@ namespace roofslate
                     const Bounds part = bounder_.apply(Op::mul, v[k], e[k]);
                     change = change.low < 0 ? part : bounder_.apply(Op::add, change, part);
                 }
-            found = chosen(alike, found, ratio(change, value(i)));
+            result = chosen(alike, result, ratio(change, value(i)));
         }
-        return of_line(lines_[std::size_t(i)], chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], found)));
+        return of_line(lines_[std::size_t(i)], chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], result)));
     }
     // The change of a value relative to the value, which may begin or end at zero.
     Bounds Trend::ratio(const Bounds& change, const Bounds& value)
@@ -454,31 +454,31 @@ namespace roofslate
         };
         const int holds_zero =
             bounder_.both(op(Op::less_equal, value.low, number(0)), op(Op::less_equal, number(0), value.high));
-        Bounds found{-1, -1, {}, false};
-        found.low = op(Op::select, holds_zero, by_sign(rises, falls, -HUGE_VAL), quotient.low);
-        found.high = op(Op::select, holds_zero, by_sign(falls, rises, HUGE_VAL), quotient.high);
+        Bounds result{-1, -1, {}, false};
+        result.low = op(Op::select, holds_zero, by_sign(rises, falls, -HUGE_VAL), quotient.low);
+        result.high = op(Op::select, holds_zero, by_sign(falls, rises, HUGE_VAL), quotient.high);
         const bool all_up = value.range.low >= 0, all_down = value.range.high <= 0;
         if (all_up || all_down)
         {
             const bool all_rise = all_up ? change.range.low >= 0 : change.range.high <= 0,
                        all_fall = all_up ? change.range.high <= 0 : change.range.low >= 0;
-            found.range = {all_rise ? 0 : -HUGE_VAL, all_fall ? 0 : HUGE_VAL};
+            result.range = {all_rise ? 0 : -HUGE_VAL, all_fall ? 0 : HUGE_VAL};
         }
-        return found;
+        return result;
     }
     Bounds Trend::of_power(const Node& n)
     {
         const int a = n.argument[0], b = n.argument[1];
-        Bounds found;
+        Bounds result;
         if (depends(a))
-            found = bounder_.apply(Op::mul, value(b), known(a));
+            result = bounder_.apply(Op::mul, value(b), known(a));
         if (depends(b))
         {
             const Bounds part =
                 bounder_.apply(Op::mul, bounder_.apply(Op::log, value(a)), bounder_.apply(Op::mul, value(b), known(b)));
-            found = found.low < 0 ? part : bounder_.apply(Op::add, found, part);
+            result = result.low < 0 ? part : bounder_.apply(Op::add, result, part);
         }
-        return found;
+        return result;
     }
     // That of the one which is taken, or between both.
     Bounds Trend::of_extreme(const Node& n)
@@ -489,10 +489,10 @@ namespace roofslate
         const int first = largest ? op(Op::less_equal, v.high, u.low) : op(Op::less_equal, u.high, v.low),
                   second = largest ? op(Op::less_equal, u.high, v.low) : op(Op::less_equal, v.high, u.low);
         const Bounds between = bounder_.hull(a, b);
-        const auto taken = [&](int x, int y, int both) {
+        const auto selected = [&](int x, int y, int both) {
             return op(Op::select, first, x, op(Op::select, second, y, both));
         };
-        return {taken(a.low, b.low, between.low), taken(a.high, b.high, between.high), between.range, false};
+        return {selected(a.low, b.low, between.low), selected(a.high, b.high, between.high), between.range, false};
     }
     // A truth: all numbers of the argument are whole.
     int Trend::is_whole(const Node& n)
@@ -510,12 +510,12 @@ namespace roofslate
             const int by_sign = op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN)));
             return op(Op::select, none, number(0), op(Op::select, whole, of_argument, by_sign));
         };
-        Bounds found{end(rises, falls, -HUGE_VAL, e.low), end(falls, rises, HUGE_VAL, e.high), {}, false};
+        Bounds result{end(rises, falls, -HUGE_VAL, e.low), end(falls, rises, HUGE_VAL, e.high), {}, false};
         if (e.range.low >= 0)
-            found.range = {0, HUGE_VAL};
+            result.range = {0, HUGE_VAL};
         else if (e.range.high <= 0)
-            found.range = {-HUGE_VAL, 0};
-        return found;
+            result.range = {-HUGE_VAL, 0};
+        return result;
     }
     Bounds Trend::of_choice(const Node& n)
     {

@@ -21,7 +21,7 @@ namespace roofslate
         }
 
         Direction operator()(int node);
-        Direction of_difference(int left, int right);
+        Direction of_difference(int lhs, int rhs);
 
     private:
         Direction prove(int node);

@@ -169,14 +169,14 @@ namespace roofslate
         for (const int i : all)
         {
             const Node n = g_[i];
-            Size& here = sizes[std::size_t(i)];
-            here = {number(1), number(0)};
+            Size& size = sizes[std::size_t(i)];
+            size = {number(1), number(0)};
             if (!trend_.depends(i) || n.is_leaf())
                 continue;
             std::array<Size, 3> x;
             for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                 x[k] = sizes[std::size_t(n.argument[k])];
-            here = size_of(n, i, x);
+            size = size_of(n, i, x);
         }
         return sizes[std::size_t(node)].tame;
     }
@@ -242,17 +242,17 @@ namespace roofslate
     int Rounding::undefined(int node)
     {
         const std::vector<int> all = trend_.ask(node);
-        std::vector<int> found(std::size_t(all.empty() ? 0 : all.back() + 1), -1);
+        std::vector<int> flags(std::size_t(all.empty() ? 0 : all.back() + 1), -1);
         for (const int i : all)
         {
             const Node n = g_[i];
-            int& here = found[std::size_t(i)];
-            here = number(0);
-            const auto of = [&](std::size_t k) { return found[std::size_t(n.argument[k])]; };
+            int& flag = flags[std::size_t(i)];
+            flag = number(0);
+            const auto of = [&](std::size_t k) { return flags[std::size_t(n.argument[k])]; };
             if (trend_.value(i).range.known() || n.is_constant() || n.is_leaf())
                 continue;
             if (n.op == Op::select)
-                here = trend_.depends(n.argument[0])
+                flag = trend_.depends(n.argument[0])
                     ? bounder_.decided(trend_.value(n.argument[0]), of(1), of(2))
                     : op(Op::select, n.argument[0], of(1), of(2));
             else if (n.op == Op::pow) // the power 0 of anything is 1, and any power of 1
@@ -261,18 +261,18 @@ namespace roofslate
                     return op(Op::either, op(Op::less, x.high, number(value)), op(Op::less, number(value), x.low));
                 };
                 const Bounds base = trend_.value(n.argument[0]), exponent = trend_.value(n.argument[1]);
-                here = bounder_.either(
+                flag = bounder_.either(
                     bounder_.both(is_not(exponent, 0), bounder_.either(of(0), undefined_here(n))),
                     bounder_.both(is_not(base, 1), of(1)));
             }
             else if (n.op < Op::less || n.op == Op::routine)
             {
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-                    here = bounder_.either(here, of(k));
-                here = bounder_.either(here, undefined_here(n));
+                    flag = bounder_.either(flag, of(k));
+                flag = bounder_.either(flag, undefined_here(n));
             }
         }
-        return found[std::size_t(node)];
+        return flags[std::size_t(node)];
     }
     // Of numbers, no number.
     int Rounding::undefined_here(const Node& n)

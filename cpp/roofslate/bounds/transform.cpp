@@ -11,9 +11,9 @@ namespace roofslate
     }
     Bounds Bounder::anything()
     {
-        Bounds found = constant(NAN);
-        found.exact = false;
-        return found;
+        Bounds result = constant(NAN);
+        result.exact = false;
+        return result;
     }
     Bounds Bounder::hull(const Bounds& a, const Bounds& b)
     {
@@ -120,10 +120,10 @@ namespace roofslate
                 const Bounds chosen =
                     apply(choice.op == Op::min ? Op::max : Op::min, apply(Op::div, x[0], z), constant(1));
                 const int positive = op(Op::both, op(Op::less, number(0), x[0].low), op(Op::less, number(0), z.low));
-                Bounds found = quotient;
-                found.low = op(Op::select, positive, chosen.low, quotient.low);
-                found.high = op(Op::select, positive, chosen.high, quotient.high);
-                return found;
+                Bounds result = quotient;
+                result.low = op(Op::select, positive, chosen.low, quotient.low);
+                result.high = op(Op::select, positive, chosen.high, quotient.high);
+                return result;
             }
         return quotient;
     }

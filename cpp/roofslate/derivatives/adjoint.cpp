@@ -37,7 +37,7 @@ namespace roofslate
         {
             const Node n = graph_[i];
             if (!live_[std::size_t(i)] || (n.op != Op::max && n.op != Op::min) || n.argument[0] == n.argument[1]
-                || taken(n) >= 0)
+                || fixed_choice(n) >= 0)
                 continue;
             const int equal = apply(Op::equal, n.argument[0], n.argument[1]), active = activity(i);
             kinks_.push_back({i, active == none ? equal : apply(Op::both, active, equal)});
@@ -46,7 +46,7 @@ namespace roofslate
 
     // --- plan ---
 
-    int Derivation::taken(const Node& n)
+    int Derivation::fixed_choice(const Node& n)
     {
         const Range a = range(n.argument[0]), b = range(n.argument[1]);
         const bool first_is_larger = a.low > b.high, second_is_larger = b.low > a.high;
@@ -57,7 +57,7 @@ namespace roofslate
         const auto [a, b, c] = n.argument;
         return n.op == Op::max ? apply(Op::less, b, a) : apply(Op::less, a, b);
     }
-    bool Derivation::passes(const Node& n, int place)
+    bool Derivation::passes(const Node& n, int position)
     {
         const bool same = n.arity() == 2 && n.argument[0] == n.argument[1];
         switch (n.op)
@@ -73,8 +73,8 @@ namespace roofslate
         case Op::sub:
         case Op::div: return !same; // 0 and 1
         case Op::min:
-        case Op::max: return same ? place == 0 : taken(n) < 0 || taken(n) == place;
-        case Op::select: return place > 0;
+        case Op::max: return same ? position == 0 : fixed_choice(n) < 0 || fixed_choice(n) == position;
+        case Op::select: return position > 0;
         default: return false;
         }
     }
@@ -110,9 +110,9 @@ namespace roofslate
             for (const Use& use : uses_[std::size_t(i)])
             {
                 const Routine* const routine = graph_[use.user].routine;
-                if (!routine || routine->partials[std::size_t(use.place)])
+                if (!routine || routine->partials[std::size_t(use.position)])
                     continue;
-                NoPartial refused{routine, use.place, {}};
+                NoPartial refused{routine, use.position, {}};
                 std::vector<char> reaches(std::size_t(i) + 1, 0);
                 reaches.back() = 1;
                 for (int j = i; j >= 0; --j)
@@ -125,7 +125,7 @@ namespace roofslate
                 throw refused;
             }
     }
-    Derivation::Form Derivation::asked_of(Op user, int place, Form form)
+    Derivation::Form Derivation::asked_of(Op user, int position, Form form)
     {
         switch (user)
         {
@@ -134,7 +134,7 @@ namespace roofslate
         case Op::log:
         case Op::routine: return absolute;
         case Op::exp: return relative;
-        case Op::pow: return place == 1 ? relative : form;
+        case Op::pow: return position == 1 ? relative : form;
         default: return form;
         }
     }
@@ -147,7 +147,7 @@ namespace roofslate
             for (const Form form : {relative, absolute})
                 for (const Use& use : uses_[std::size_t(i)])
                     if (wanted_[std::size_t(i)][form])
-                        wanted_[std::size_t(use.user)][asked_of(graph_[use.user].op, use.place, form)] = true;
+                        wanted_[std::size_t(use.user)][asked_of(graph_[use.user].op, use.position, form)] = true;
     }
 
     // --- operations that skip terms equal to zero everywhere ---
@@ -187,8 +187,8 @@ namespace roofslate
         for (const Use& use : uses_[std::size_t(i)])
             if (active != none)
             {
-                const int here = active_if(use);
-                active = here == none || active == unknown ? here : apply(Op::either, active, here);
+                const int active_use = active_if(use);
+                active = active_use == none || active == unknown ? active_use : apply(Op::either, active, active_use);
             }
         return activity_[std::size_t(i)] = active;
     }
@@ -196,10 +196,10 @@ namespace roofslate
     {
         const Node n = graph_[use.user];
         const auto [a, b, c] = n.argument;
-        if ((n.op == Op::max || n.op == Op::min) && taken(n) < 0 && a != b)
-            return use.place == 0 ? first_is_taken(n) : apply(Op::equal, first_is_taken(n), number(0));
+        if ((n.op == Op::max || n.op == Op::min) && fixed_choice(n) < 0 && a != b)
+            return use.position == 0 ? first_is_taken(n) : apply(Op::equal, first_is_taken(n), number(0));
         if (n.op == Op::select)
-            return use.place == 1 ? a : apply(Op::equal, a, number(0));
+            return use.position == 1 ? a : apply(Op::equal, a, number(0));
         return none;
     }
     int Derivation::active_if(const Use& use)
@@ -214,7 +214,8 @@ namespace roofslate
     {
         const int passed = passed_if(use);
         const int left_out = passed == none ? Saturation::nowhere : saturation_.negated(passed);
-        const int constant = saturation_.either(saturation_.of(use.user), saturation_.held(use.user, use.place));
+        const int constant =
+            saturation_.either(saturation_.of(use.user), saturation_.is_constant(use.user, use.position));
         return saturation_.either(saturation_.either(constant, left_out), settled(use.user));
     }
     int Derivation::settled(int i)
@@ -239,14 +240,14 @@ namespace roofslate
 
     // --- derivatives of operations ---
 
-    int Derivation::partial(const Node& n, int place)
+    int Derivation::partial(const Node& n, int position)
     {
         return graph_.operation(
             Op::routine,
             n.argument[0],
             n.argument[1],
             n.argument[2],
-            n.routine->partials[std::size_t(place)]);
+            n.routine->partials[std::size_t(position)]);
     }
     // y x^(y - 1). At x = 0 the power is 0, 1 or infinite.
     int Derivation::power_slope(int power)
@@ -287,39 +288,42 @@ namespace roofslate
     {
         const int u = use.user;
         const Node n = graph_[u];
-        const int x = n.argument[std::size_t(use.place)], other = n.argument[use.place == 0 ? 1 : 0];
-        const int own = adjoint(u, asked_of(n.op, use.place, form));
+        const int x = n.argument[std::size_t(use.position)], other = n.argument[use.position == 0 ? 1 : 0];
+        const int of_user = adjoint(u, asked_of(n.op, use.position, form));
         switch (n.op)
         {
-        case Op::add: return form == absolute ? own : product_in(u, own, x);
+        case Op::add: return form == absolute ? of_user : product_in(u, of_user, x);
         case Op::sub:
         {
-            const int given = form == absolute ? own : product_in(u, own, x);
-            return use.place == 0 ? given : negated(given);
+            const int given = form == absolute ? of_user : product_in(u, of_user, x);
+            return use.position == 0 ? given : negated(given);
         }
-        case Op::neg: return form == relative ? own : negated(own);
-        case Op::mul: return form == relative ? own : product_in(u, own, other);
+        case Op::neg: return form == relative ? of_user : negated(of_user);
+        case Op::mul: return form == relative ? of_user : product_in(u, of_user, other);
         case Op::div:
-            if (use.place == 0)
-                return form == relative ? own : quotient_in(u, own, other);
-            return negated(form == relative ? own : quotient_in(u, product_in(u, own, u), x));
+            if (use.position == 0)
+                return form == relative ? of_user : quotient_in(u, of_user, other);
+            return negated(form == relative ? of_user : quotient_in(u, product_in(u, of_user, u), x));
         case Op::max:
         case Op::min:
-            if (taken(n) >= 0 || x == other)
-                return own;
-            return use.place == 0 ? chosen(first_is_taken(n), own, none) : chosen(first_is_taken(n), none, own);
-        case Op::select: return use.place == 1 ? chosen(n.argument[0], own, none) : chosen(n.argument[0], none, own);
-        case Op::exp: return form == absolute ? own : product_in(u, own, x);
-        case Op::log: return form == relative ? own : quotient_in(u, own, x);
+            if (fixed_choice(n) >= 0 || x == other)
+                return of_user;
+            return use.position == 0
+                ? chosen(first_is_taken(n), of_user, none)
+                : chosen(first_is_taken(n), none, of_user);
+        case Op::select:
+            return use.position == 1 ? chosen(n.argument[0], of_user, none) : chosen(n.argument[0], none, of_user);
+        case Op::exp: return form == absolute ? of_user : product_in(u, of_user, x);
+        case Op::log: return form == relative ? of_user : quotient_in(u, of_user, x);
         case Op::sqrt:
-            return form == relative ? product(own, number(0.5)) : quotient_in(u, product(own, number(0.5)), u);
+            return form == relative ? product(of_user, number(0.5)) : quotient_in(u, product(of_user, number(0.5)), u);
         case Op::pow:
-            if (use.place == 0)
-                return product_in(u, own, form == relative ? other : power_slope(u));
-            return product_in(u, own, form == relative ? product(x, log_of_base(u)) : log_of_base(u));
+            if (use.position == 0)
+                return product_in(u, of_user, form == relative ? other : power_slope(u));
+            return product_in(u, of_user, form == relative ? product(x, log_of_base(u)) : log_of_base(u));
         case Op::routine:
         {
-            const int given = product_in(u, own, partial(n, use.place));
+            const int given = product_in(u, of_user, partial(n, use.position));
             return form == absolute ? given : product_in(u, given, x);
         }
         default: return none;
@@ -354,12 +358,12 @@ namespace roofslate
             return none;
         const int zero = number(0), left = a == none ? zero : a, right = b == none ? zero : b;
         const bool largest = (n.op == Op::max) == (side == Side::above);
-        const int beside = apply(largest ? Op::max : Op::min, left, right);
+        const int extreme = apply(largest ? Op::max : Op::min, left, right);
         return apply(
             Op::select,
             first_is_taken(n),
             left,
-            apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), beside, right));
+            apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), extreme, right));
     }
     int Derivation::tangent(int i, const std::vector<int>& of, Side side)
     {
@@ -369,9 +373,9 @@ namespace roofslate
     int Derivation::tangent_in_range(int i, const std::vector<int>& of, Side side)
     {
         const Node n = graph_[i];
-        const auto given = [&](int place) {
-            return n.argument[std::size_t(place)] >= 0 && passes(n, place)
-                ? of[std::size_t(n.argument[std::size_t(place)])]
+        const auto given = [&](int position) {
+            return n.argument[std::size_t(position)] >= 0 && passes(n, position)
+                ? of[std::size_t(n.argument[std::size_t(position)])]
                 : none;
         };
         const int a = n.argument[0], b = n.argument[1], da = given(0), db = given(1);
@@ -383,7 +387,7 @@ namespace roofslate
         case Op::mul: return sum(product(da, b), product(db, a));
         case Op::div: return quotient(sum(da, negated(product(db, i))), b);
         case Op::max:
-        case Op::min: return a == b || taken(n) >= 0 ? sum(da, db) : tangent_of_turn(n, da, db, side);
+        case Op::min: return a == b || fixed_choice(n) >= 0 ? sum(da, db) : tangent_of_turn(n, da, db, side);
         case Op::select: return chosen(a, db, given(2));
         case Op::exp: return product(da, i);
         case Op::log: return quotient(da, a);
@@ -410,13 +414,13 @@ namespace roofslate
             all = all == none ? n : apply(Op::either, all, n);
         return all;
     }
-    std::vector<int> Derivation::beside(Side side)
+    std::vector<int> Derivation::one_sided(Side side)
     {
         std::vector<int> where;
         for (const Kink& kink : kinks_)
             where.push_back(kink.where);
         const int at_kink = any(where);
-        std::vector<int> found = smooth_;
+        std::vector<int> result = smooth_;
         for (std::size_t k = 0; k < inputs_.size() && at_kink != none; ++k)
         {
             const int input = inputs_[k];
@@ -430,13 +434,13 @@ namespace roofslate
             int derivative = of[std::size_t(output_)];
             if (kind_ == Derivative::elasticity)
                 derivative = quotient(product(derivative, input), output_);
-            found[k] = apply(Op::select, at_kink, finished(derivative), smooth_[k]);
+            result[k] = apply(Op::select, at_kink, finished(derivative), smooth_[k]);
         }
-        return found;
+        return result;
     }
     std::vector<Kink> Derivation::sharp_kinks()
     {
-        const std::vector<int> above = beside(Side::above), below = beside(Side::below);
+        const std::vector<int> above = one_sided(Side::above), below = one_sided(Side::below);
         std::vector<int> unequal;
         for (std::size_t k = 0; k < inputs_.size(); ++k)
             if (above[k] != below[k])
@@ -486,11 +490,11 @@ namespace roofslate
         const std::vector<Kink>& kinks = derivation.kinks();
         if (std::none_of(kinks.begin(), kinks.end(), [&](const Kink& kink) { return anywhere(graph, kink, options); }))
             return {derivation.smooth(), {}, derivation.are_finite(derivation.smooth())};
-        Derivatives found{derivation.beside(side), {}, false};
-        found.finite = derivation.are_finite(found.nodes);
+        Derivatives result{derivation.one_sided(side), {}, false};
+        result.finite = derivation.are_finite(result.nodes);
         for (const Kink& kink : derivation.sharp_kinks())
             if (const std::int64_t points = points_where(graph, kink.where, graph[output].axes, options); points > 0)
-                found.kinks.push_back({kink.node, points});
-        return found;
+                result.kinks.push_back({kink.node, points});
+        return result;
     }
 }

@@ -46,7 +46,7 @@ namespace roofslate
         // Whether derivatives are finite at all points, by their ranges.
         bool are_finite(const std::vector<int>& derivatives);
         // The same derivatives, one-sided at all kinks.
-        std::vector<int> beside(Side side);
+        std::vector<int> one_sided(Side side);
         // The kinks without the points at which the sides agree in all derivatives.
         std::vector<Kink> sharp_kinks();
 
@@ -61,21 +61,21 @@ namespace roofslate
         };
         struct Use
         {
-            int user, place; // which argument of it
+            int user, position; // which argument of it
         };
         // instead of a node: a derivative that is 0 everywhere, a condition that holds everywhere
         static constexpr int none = -1;
         static constexpr int unknown = -3; // not made yet
 
-        bool passes(const Node& n, int place);
-        int taken(const Node& n); // by a max or min at all points: the argument's place, or -1
+        bool passes(const Node& n, int position);
+        int fixed_choice(const Node& n); // by a max or min at all points: the argument's place, or -1
         int first_is_taken(const Node& n);
         void find_live();
         bool is_live(int i) const { return i >= 0 && i <= output_ && live_[std::size_t(i)]; }
         void find_wanted();
         void refuse_what_has_no_partial();
         // to give an argument its adjoint in a form, a user needs its own in this one
-        static Form asked_of(Op user, int place, Form form);
+        static Form asked_of(Op user, int position, Form form);
         int adjoint(int i, Form form) const { return adjoints_[std::size_t(i)][form]; }
         int root(Form form);
         int contribution(const Use& use, Form form);
@@ -102,7 +102,7 @@ namespace roofslate
         int guarded(int user, int adjoint, bool harmless);
         int product_in(int user, int adjoint, int factor);
         int quotient_in(int user, int adjoint, int divisor);
-        int partial(const Node& n, int place);
+        int partial(const Node& n, int position);
         int power_slope(int power);
         int log_of_base(int power);
         const Range& range(int i) { return saturation_.range(i); }

@@ -59,10 +59,10 @@ namespace roofslate
             known_.resize(std::size_t(node) + 1, unknown);
         if (const int known = known_[std::size_t(node)]; known != unknown)
             return known;
-        const int condition = made(node);
+        const int condition = create(node);
         return known_[std::size_t(node)] = condition;
     }
-    int Saturation::made(int node)
+    int Saturation::create(int node)
     {
         if (!depends_[std::size_t(node)])
             return negated(is_regular(node));
@@ -109,10 +109,10 @@ namespace roofslate
         default: return nowhere;
         }
     }
-    int Saturation::held(int node, int place)
+    int Saturation::is_constant(int node, int position)
     {
         const Node n = graph_[node];
-        const int x = n.argument[std::size_t(place)], other = n.argument[place == 0 ? 1 : 0];
+        const int x = n.argument[std::size_t(position)], other = n.argument[position == 0 ? 1 : 0];
         switch (n.op)
         {
         case Op::add:
@@ -125,7 +125,7 @@ namespace roofslate
         }
         case Op::pow:
         {
-            const int holds = place == 0 ? is_zero(other) : negated(is_regular(other));
+            const int holds = position == 0 ? is_zero(other) : negated(is_regular(other));
             return holds == nowhere ? nowhere : both(holds, is_regular(x));
         }
         default: return nowhere;

@@ -16,7 +16,7 @@ namespace roofslate
         void vary(std::vector<char> depends) { depends_ = std::move(depends); }
         int of(int node); // the condition that it is saturated
         // The condition that another argument keeps a value at 0 or infinity, whatever this one is: a factor of 0.
-        int held(int node, int place);
+        int is_constant(int node, int position);
         const Range& range(int node);
         bool finite(int node) { return range(node).known() && !range(node).infinite(); }
         bool not_zero(int node) { return !range(node).holds_zero(); }
@@ -25,7 +25,7 @@ namespace roofslate
         int either(int a, int b);
 
     private:
-        int made(int node);
+        int create(int node);
         int by_itself(const Node& n, int node); // though its arguments are not
         int turned(const Node& n); // of a max or min
         int is_zero(int node);

@@ -57,17 +57,17 @@ namespace roofslate
                 fold_.requirements = question.requirements;
                 fold_.inner = row_;
                 fold_.keeps_near = true;
-                std::ptrdiff_t place = 1, index = 1;
+                std::ptrdiff_t result_step = 1, index = 1;
                 for (int k = int(shape_.size()); k-- > 0;)
                 {
                     if (kept_ >> k & 1)
-                        place_[std::size_t(k)] = place, place *= std::ptrdiff_t(length(k));
+                        place_[std::size_t(k)] = result_step, result_step *= std::ptrdiff_t(length(k));
                     if (question.folded >> k & 1)
                         index_[std::size_t(k)] = index, index *= std::ptrdiff_t(length(k));
                 }
                 optima_ = {
-                    std::vector<double>(std::size_t(place), NAN),
-                    std::vector<std::int64_t>(std::size_t(place), nowhere)};
+                    std::vector<double>(std::size_t(result_step), NAN),
+                    std::vector<std::int64_t>(std::size_t(result_step), nowhere)};
                 for (const bool folded : {false, true}) // folded axes are the inner loops
                     for (int k = 0; k < int(shape_.size()); ++k)
                         if ((all >> k & 1) && k != row_ && bool(kept_ >> k & 1) != folded)
@@ -145,13 +145,13 @@ namespace roofslate
                     ? 0
                     : at + std::ptrdiff_t(folded) * index_[std::size_t(folded_axes_.front())];
             }
-            std::size_t place_of(std::size_t kept) const
+            std::size_t place_of(std::size_t kept_point) const
             {
                 std::ptrdiff_t at = 0;
                 for (auto k = kept_axes_.rbegin(); k != kept_axes_.rend(); ++k)
                 {
-                    at += std::ptrdiff_t(kept % length(*k)) * place_[std::size_t(*k)];
-                    kept /= length(*k);
+                    at += std::ptrdiff_t(kept_point % length(*k)) * place_[std::size_t(*k)];
+                    kept_point /= length(*k);
                 }
                 return std::size_t(at);
             }
@@ -205,14 +205,14 @@ namespace roofslate
                 for (std::size_t k = 0; k < rows; ++k)
                     run_row(u, first + (last - first) * (2 * k + 1) / (2 * rows), u.begin, u.end);
                 const std::size_t quarter = first + (last - first) / 4;
-                std::size_t late = 0, found = 0;
+                std::size_t late = 0, located = 0;
                 for (std::size_t i = 0; i < n; ++i)
                 {
                     const double where = u.tile.where[std::ptrdiff_t(i)];
-                    found += where >= 0, late += where >= double(quarter);
+                    located += where >= 0, late += where >= double(quarter);
                 }
                 clear(u.tile, n);
-                return 2 * late > found;
+                return 2 * late > located;
             }
             static void clear(Tile& tile, std::size_t n)
             {
@@ -222,11 +222,11 @@ namespace roofslate
             std::size_t run_unit(const Pass& pass, Tile& tile, std::size_t unit)
             {
                 const std::size_t chunk = unit % folded_chunks_, segment = unit / folded_chunks_ % segments_,
-                                  kept = unit / folded_chunks_ / segments_;
+                                  kept_point = unit / folded_chunks_ / segments_;
                 const std::size_t begin = segment * lanes, end = std::min(begin + lanes, pass.row), n = end - begin;
                 const std::size_t first = chunk * folded_chunk_, last = std::min(folded_points_, first + folded_chunk_);
                 clear(tile, n);
-                Unit u{tile, kept * folded_points_, begin, end};
+                Unit u{tile, kept_point * folded_points_, begin, end};
                 const bool bounded =
                     prune_ && pass.has_bounds; // else no order spares a row, but a good one spares stores
                 u.backwards = last - first >= (bounded ? 1 : 4) * fewest_sampled_rows && falls(u, first, last);
@@ -253,12 +253,12 @@ namespace roofslate
                 const bool along_kept = kept_ >> row_ & 1;
                 const std::ptrdiff_t place_step = along_kept ? place_[std::size_t(row_)] : 0,
                                      index_step = along_kept ? 0 : index_[std::size_t(row_)];
-                const std::size_t place = place_of(kept);
+                const std::size_t result_index = place_of(kept_point);
                 const auto each_found = [&](const auto& take) {
                     for (std::size_t i = 0; i < n; ++i)
                         if (const double at = tile.where[std::ptrdiff_t(i)]; at != double(nowhere))
                             take(
-                                place + (begin + i) * std::size_t(place_step),
+                                result_index + (begin + i) * std::size_t(place_step),
                                 tile.best[std::ptrdiff_t(i)],
                                 index_of(std::size_t(at)) + std::ptrdiff_t(begin + i) * index_step);
                 };
@@ -300,7 +300,10 @@ namespace roofslate
             static constexpr bool ordered = true;
             explicit BestGoal(const Question& question) : requirements(question) {}
             bool beaten(double bound, std::int64_t first) const
-            { return found.where != nowhere && (bound > found.value || (bound == found.value && first > found.where)); }
+            {
+                return optimum.where != nowhere
+                    && (bound > optimum.value || (bound == optimum.value && first > optimum.where));
+            }
             bool hopeless(const Waiting& w) const { return beaten(w.bound[0], w.first); }
             bool wants(const Boxes& boxes, std::size_t i, Waiting& w) const
             {
@@ -314,12 +317,12 @@ namespace roofslate
             {
                 for (std::size_t i = 0; i < n; ++i)
                     if (const double value = boxes.values(0)[first + i];
-                        (found.where == nowhere ? value == value : value <= found.value)
+                        (optimum.where == nowhere ? value == value : value <= optimum.value)
                         && requirements.met(boxes, first + i))
-                        found.take(value, index(i));
+                        optimum.take(value, index(i));
             }
             Requirements requirements;
-            Found found;
+            Found optimum;
         };
     }
 
@@ -329,7 +332,7 @@ namespace roofslate
         for (const int v : values)
             all |= graph[v].axes;
         for (const Requirement& r : requirements)
-            all |= graph[r.left].axes | graph[r.right].axes;
+            all |= graph[r.lhs].axes | graph[r.rhs].axes;
         return all;
     }
 
@@ -349,8 +352,8 @@ namespace roofslate
             bool ok = !std::isnan(value);
             for (const Requirement& r : question.requirements)
                 ok = ok
-                    && (r.strict ? question.graph[r.left].value < question.graph[r.right].value
-                                 : question.graph[r.left].value <= question.graph[r.right].value);
+                    && (r.strict ? question.graph[r.lhs].value < question.graph[r.rhs].value
+                                 : question.graph[r.lhs].value <= question.graph[r.rhs].value);
             return {{ok ? value : NAN}, {ok ? 0 : nowhere}};
         }
         const double folded_points = double(question.graph.points(question.axes() & question.folded));
@@ -359,9 +362,9 @@ namespace roofslate
         {
             const std::size_t kept_points = question.graph.points(question.kept());
             Optima optima{std::vector<double>(kept_points), std::vector<std::int64_t>(kept_points)};
-            const auto put = [&](std::size_t kept, const BestGoal& goal) {
-                optima.values[kept] = goal.found.where == nowhere ? NAN : goal.found.value,
-                optima.where[kept] = goal.found.where;
+            const auto put = [&](std::size_t kept_point, const BestGoal& goal) {
+                optima.values[kept_point] = goal.optimum.where == nowhere ? NAN : goal.optimum.value,
+                optima.where[kept_point] = goal.optimum.where;
             };
             search_kept_points(question, options, [&] { return BestGoal(question); }, put);
             return optima;

@@ -71,8 +71,8 @@ namespace roofslate
             set_.run(bounding_.data(), from, to, false);
             // C++17 has no capture of `from` itself
             const auto hopeless = [&, start = from](std::size_t first, std::size_t lanes) {
-                const double *const bound = bounds_.get() + (first - start), *const kept = best + (first - begin);
-                return equal_is_kept ? set_.above(bound, kept, lanes) == lanes : set_.above(kept, bound, lanes) == 0;
+                const double *const bound = bounds_.get() + (first - start), *const least = best + (first - begin);
+                return equal_is_kept ? set_.above(bound, least, lanes) == lanes : set_.above(least, bound, lanes) == 0;
             };
             constexpr std::size_t few = 64;
             std::size_t first = from, last = to;

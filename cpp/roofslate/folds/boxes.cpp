@@ -134,7 +134,7 @@ namespace roofslate
         return {view.data[least], view.data[most]};
     }
 
-    Box Boxes::whole() const
+    Box Boxes::full() const
     {
         Box box;
         for (std::size_t k = 0; k < shape_.size(); ++k)

@@ -21,7 +21,7 @@ namespace roofslate
             const InstructionSet& set);
 
         const std::vector<int>& axes() const { return axes_; } // those that the nodes vary along, slowest first
-        Box whole() const;
+        Box full() const;
         double points(const Box& box) const;
 
         // Bounds of up to LaneProgram::capacity boxes; NaN: anything, perhaps NaN.

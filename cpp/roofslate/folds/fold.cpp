@@ -6,13 +6,13 @@ namespace roofslate
 {
     Requirement Scope::requirement(const Condition& condition) const
     {
-        const int left = node(condition.left), right = node(condition.right), zero = graph.constant(0);
+        const int lhs = node(condition.lhs), rhs = node(condition.rhs), zero = graph.constant(0);
         switch (condition.kind)
         {
-        case Condition::Kind::equal: return {zero, graph.operation(Op::equal, left, right), true};
-        case Condition::Kind::not_equal: return {graph.operation(Op::equal, left, right), zero, false};
-        case Condition::Kind::less: return {left, right, true};
-        default: return {left, right, false};
+        case Condition::Kind::equal: return {zero, graph.operation(Op::equal, lhs, rhs), true};
+        case Condition::Kind::not_equal: return {graph.operation(Op::equal, lhs, rhs), zero, false};
+        case Condition::Kind::less: return {lhs, rhs, true};
+        default: return {lhs, rhs, false};
         }
     }
     std::vector<Requirement> Scope::requirements(const std::vector<Condition>& conditions) const
@@ -79,7 +79,7 @@ namespace roofslate
             met = scope.graph.operation(
                 Op::both,
                 met,
-                scope.graph.operation(r.strict ? Op::less : Op::less_equal, r.left, r.right));
+                scope.graph.operation(r.strict ? Op::less : Op::less_equal, r.lhs, r.rhs));
         }
         return {scope.graph, {met}, {}, folded};
     }

@@ -36,7 +36,7 @@ namespace roofslate
         virtual Question ask(const Scope& scope, AxisSet folded) const = 0;
         virtual Answer over(const Question& question, const Options& options, bool prune) const = 0;
         // Over a grid one axis of which is drawn block by block; only folds whose answer does not say where.
-        virtual Answer over(const Sample& sample, const Question& whole, const Options& options) const;
+        virtual Answer over(const Sample& sample, const Question& full_question, const Options& options) const;
     };
 
     class Best : public Fold
@@ -71,7 +71,7 @@ namespace roofslate
         explicit Count(std::vector<Condition> conditions);
         Question ask(const Scope& scope, AxisSet folded) const override;
         Answer over(const Question& question, const Options& options, bool prune) const override;
-        Answer over(const Sample& sample, const Question& whole, const Options& options) const override;
+        Answer over(const Sample& sample, const Question& full_question, const Options& options) const override;
         Question ask_met(const Scope& scope, AxisSet folded) const; // truth of all conditions, as a value
 
     private:
@@ -93,7 +93,7 @@ namespace roofslate
     public:
         Histogram(Formula value, std::vector<double> edges);
         Answer over(const Question& question, const Options& options, bool prune) const override;
-        Answer over(const Sample& sample, const Question& whole, const Options& options) const override;
+        Answer over(const Sample& sample, const Question& full_question, const Options& options) const override;
 
     private:
         std::vector<double> edges_;
@@ -103,14 +103,14 @@ namespace roofslate
     public:
         using OfValue::OfValue;
         Answer over(const Question& question, const Options& options, bool prune) const override;
-        Answer over(const Sample& sample, const Question& whole, const Options& options) const override;
+        Answer over(const Sample& sample, const Question& full_question, const Options& options) const override;
     };
     class Quantiles : public OfValue
     {
     public:
         Quantiles(Formula value, std::vector<double> q);
         Answer over(const Question& question, const Options& options, bool prune) const override;
-        Answer over(const Sample& sample, const Question& whole, const Options& options) const override;
+        Answer over(const Sample& sample, const Question& full_question, const Options& options) const override;
 
     private:
         std::vector<double> q_;

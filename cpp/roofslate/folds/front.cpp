@@ -174,15 +174,16 @@ namespace roofslate
     }
     std::vector<Member> Front::members() const
     {
-        Front rest = *this;
-        rest.merge_recent();
-        while (rest.groups_.size() > 1)
+        Front merging = *this;
+        merging.merge_recent();
+        while (merging.groups_.size() > 1)
         {
-            SearchedMembers both = merged(rest.groups_.back().members(), rest.groups_[rest.groups_.size() - 2]);
-            rest.groups_.pop_back();
-            rest.groups_.back() = std::move(both);
+            SearchedMembers both =
+                merged(merging.groups_.back().members(), merging.groups_[merging.groups_.size() - 2]);
+            merging.groups_.pop_back();
+            merging.groups_.back() = std::move(both);
         }
-        std::vector<Member> all = rest.groups_.front().members();
+        std::vector<Member> all = merging.groups_.front().members();
         std::sort(all.begin(), all.end(), before);
         return all;
     }

@@ -122,10 +122,10 @@ namespace roofslate
                 {
                     if (std::uint64_t(high >> shift_) - std::uint64_t(low >> shift_) >= most_entries)
                         return;
-                    bool apart = true;
-                    for (std::size_t k = 1; k < uppers_.size() && apart; ++k)
-                        apart = key_of(uppers_[k - 1]) >> shift_ != key_of(uppers_[k]) >> shift_;
-                    if (apart)
+                    bool distinct = true;
+                    for (std::size_t k = 1; k < uppers_.size() && distinct; ++k)
+                        distinct = key_of(uppers_[k - 1]) >> shift_ != key_of(uppers_[k]) >> shift_;
+                    if (distinct)
                         break;
                 }
                 if (shift_ == 0)
@@ -185,9 +185,9 @@ namespace roofslate
                 question,
                 options,
                 [&] { return HistogramGoal(question, bins); },
-                [&](std::size_t kept, const HistogramGoal& goal) {
+                [&](std::size_t kept_point, const HistogramGoal& goal) {
                     for (std::size_t k = 0; k < bins.size(); ++k)
-                        all[kept * bins.size() + k] += goal.counts.of_bin[k];
+                        all[kept_point * bins.size() + k] += goal.counts.of_bin[k];
                 });
         else
         {
@@ -198,9 +198,9 @@ namespace roofslate
                 progress,
                 [&] { return Bins::Counts(bins); },
                 [&](Bins::Counts& counts, const double* values, std::size_t n) { bins.count(set, values, n, counts); },
-                [&](const Bins::Counts& counts, std::size_t kept) {
+                [&](const Bins::Counts& counts, std::size_t kept_point) {
                     for (std::size_t k = 0; k < bins.size(); ++k)
-                        all[kept * bins.size() + k] += counts.of_bin[k];
+                        all[kept_point * bins.size() + k] += counts.of_bin[k];
                 });
         }
         for (std::int64_t& n : all)

@@ -26,10 +26,10 @@ namespace roofslate
         const std::int64_t last = values * repeats_ - 1;
         for (std::size_t k = 0; k < q_.size(); ++k)
         {
-            const double place = q_[k] * double(last), before = std::floor(place);
+            const double rank = q_[k] * double(last), before = std::floor(rank);
             const std::int64_t low = std::min(std::int64_t(before), last);
             all.insert(all.end(), {low / repeats_, std::min(low + 1, last) / repeats_});
-            found_[3 * (row * q_.size() + k) + 2] = values ? place - before : NAN;
+            found_[3 * (row * q_.size() + k) + 2] = values ? rank - before : NAN;
         }
         return all;
     }
@@ -42,13 +42,13 @@ namespace roofslate
         const bool complete = std::int64_t(given) == all;
         const std::vector<std::int64_t> at =
             complete ? ranks(row, std::int64_t(some.size())) : std::vector<std::int64_t>();
-        for (std::size_t place = 0; place < 2 * q_.size(); ++place)
+        for (std::size_t index = 0; index < 2 * q_.size(); ++index)
             if (complete && !some.empty())
-                settle({row, 0, 0, 0, {}}, place, some[std::size_t(at[place])]);
+                settle({row, 0, 0, 0, {}}, index, some[std::size_t(at[index])]);
             else if (!complete)
             {
                 // twice the error that independent draws would have
-                const double q = q_[place / 2], middle = q * double(some.size()),
+                const double q = q_[index / 2], middle = q * double(some.size()),
                              off = (2 * std::sqrt(draws * q * (1 - q)) + 2) * double(some.size()) / draws;
                 const bool below = some.empty() || middle - off < 0, above = middle + off >= double(some.size());
                 const double low = below ? -HUGE_VAL : some[std::size_t(middle - off)],
@@ -59,7 +59,7 @@ namespace roofslate
                     row,
                     {low, high},
                     std::int64_t(double(all) * double(inside) / double(std::max<std::size_t>(given, 1))) + 1,
-                    place);
+                    index);
             }
     }
 
@@ -67,15 +67,15 @@ namespace roofslate
         std::size_t row,
         std::pair<double, double> ends,
         std::int64_t expected,
-        std::size_t place)
+        std::size_t index)
     {
         for (Stretch& s : next_)
             if (s.row == row && s.low == ends.first && s.high == ends.second)
             {
-                s.places.push_back(place);
+                s.places.push_back(index);
                 return;
             }
-        next_.push_back({row, ends.first, ends.second, expected, {place}});
+        next_.push_back({row, ends.first, ends.second, expected, {index}});
     }
 
     // Chooses the work of a pass: few values are collected, many are only counted by part.
@@ -187,18 +187,18 @@ namespace roofslate
         std::int64_t inside = std::int64_t(counts.values.size());
         for (const std::uint32_t n : counts.parts)
             inside += n;
-        for (const std::size_t place : s.places)
+        for (const std::size_t index : s.places)
         {
-            std::int64_t rank = at[place] - counts.below;
+            std::int64_t rank = at[index] - counts.below;
             if (rank < 0) // the hint was wrong
-                seek(s.row, {-HUGE_VAL, value_of(key_of(s.low) - 1)}, counts.below, place);
+                seek(s.row, {-HUGE_VAL, value_of(key_of(s.low) - 1)}, counts.below, index);
             else if (rank >= inside)
-                seek(s.row, {value_of(key_of(s.high) + 1), HUGE_VAL}, values_[s.row] - counts.below - inside, place);
+                seek(s.row, {value_of(key_of(s.high) + 1), HUGE_VAL}, values_[s.row] - counts.below - inside, index);
             else if (s.collected)
             {
                 const auto at_rank = counts.values.begin() + rank;
                 std::nth_element(counts.values.begin(), at_rank, counts.values.end());
-                settle(s, place, *at_rank);
+                settle(s, index, *at_rank);
             }
             else
             {
@@ -209,9 +209,9 @@ namespace roofslate
                 const std::uint64_t high =
                     low + std::min((std::uint64_t(1) << s.shift) - 1, std::uint64_t(key_of(s.high)) - low);
                 if (low == high)
-                    settle(s, place, value_of(std::int64_t(low)));
+                    settle(s, index, value_of(std::int64_t(low)));
                 else
-                    seek(s.row, {value_of(std::int64_t(low)), value_of(std::int64_t(high))}, counts.parts[part], place);
+                    seek(s.row, {value_of(std::int64_t(low)), value_of(std::int64_t(high))}, counts.parts[part], index);
             }
         }
     }

@@ -67,9 +67,9 @@ namespace roofslate
             int shift = 0; // of keys, to parts
         };
         std::vector<std::int64_t> ranks(std::size_t row, std::int64_t values);
-        void settle(const Stretch& stretch, std::size_t place, double value)
-        { found_[3 * (stretch.row * q_.size() + place / 2) + place % 2] = value; }
-        void seek(std::size_t row, std::pair<double, double> ends, std::int64_t expected, std::size_t place);
+        void settle(const Stretch& stretch, std::size_t index, double value)
+        { found_[3 * (stretch.row * q_.size() + index / 2) + index % 2] = value; }
+        void seek(std::size_t row, std::pair<double, double> ends, std::int64_t expected, std::size_t index);
         void prepare(std::vector<Stretch> stretches);
         void narrow(const Stretch& stretch, Tally::Counts& counts, const std::vector<std::int64_t>& ranks);
 

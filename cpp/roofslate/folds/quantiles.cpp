@@ -22,21 +22,21 @@ namespace roofslate
             }
             // The values at these places of the sorted values, without NaN, for each q; n - 1 is asked for by
             // `place_of(q, n)`.
-            std::vector<double> find(std::size_t kept, const std::vector<double>& q)
+            std::vector<double> find(std::size_t kept_point, const std::vector<double>& q)
             {
                 if (fold_.points() <= most_sorted)
-                    return of_sorted(kept, q);
+                    return of_sorted(kept_point, q);
                 std::vector<Stretch> stretches{{whole_, 0, {}}};
-                count(kept, stretches);
+                count(kept_point, stretches);
                 const std::int64_t n = total(stretches.front());
-                std::vector<double> found;
+                std::vector<double> result;
                 if (n == 0)
                     return std::vector<double>(3 * q.size(), NAN);
                 const auto [places, between] = places_of(q, n);
-                const std::map<std::int64_t, double> values = at(kept, stretches.front(), places);
+                const std::map<std::int64_t, double> values = at(kept_point, stretches.front(), places);
                 for (std::size_t k = 0; k < q.size(); ++k)
-                    found.insert(found.end(), {values.at(places[2 * k]), values.at(places[2 * k + 1]), between[k]});
-                return found;
+                    result.insert(result.end(), {values.at(places[2 * k]), values.at(places[2 * k + 1]), between[k]});
+                return result;
             }
 
         private:
@@ -52,17 +52,17 @@ namespace roofslate
                 const std::int64_t last = n * fold_.repeats() - 1;
                 for (const double x : q)
                 {
-                    const double place = x * double(last), before = std::floor(place);
-                    between.push_back(place - before);
+                    const double rank = x * double(last), before = std::floor(rank);
+                    between.push_back(rank - before);
                     const std::int64_t low = std::min(std::int64_t(before), last), high = std::min(low + 1, last);
                     places.push_back(low / fold_.repeats()), places.push_back(high / fold_.repeats());
                 }
                 return {places, between};
             }
-            std::vector<double> of_sorted(std::size_t kept, const std::vector<double>& q)
+            std::vector<double> of_sorted(std::size_t kept_point, const std::vector<double>& q)
             {
-                std::vector<double> all, found;
-                fold_.reader().read(kept, 0, fold_.points(), [&](const double* values, std::size_t n) {
+                std::vector<double> all, result;
+                fold_.reader().read(kept_point, 0, fold_.points(), [&](const double* values, std::size_t n) {
                     std::copy_if(values, values + n, std::back_inserter(all), [](double x) { return x == x; });
                 });
                 progress_.add(2 * fold_.points());
@@ -71,10 +71,10 @@ namespace roofslate
                 std::sort(all.begin(), all.end());
                 const auto [places, between] = places_of(q, std::int64_t(all.size()));
                 for (std::size_t k = 0; k < q.size(); ++k)
-                    found.insert(
-                        found.end(),
+                    result.insert(
+                        result.end(),
                         {all[std::size_t(places[2 * k])], all[std::size_t(places[2 * k + 1])], between[k]});
-                return found;
+                return result;
             }
             struct Keys
             {
@@ -100,7 +100,7 @@ namespace roofslate
                     n += c;
                 return n;
             }
-            void count(std::size_t kept, std::vector<Stretch>& stretches)
+            void count(std::size_t kept_point, std::vector<Stretch>& stretches)
             {
                 struct Counts
                 { std::vector<std::vector<std::uint32_t>> of; };
@@ -108,7 +108,7 @@ namespace roofslate
                 for (Stretch& s : stretches)
                     s.counts.assign(slots, 0), shifts.push_back(s.keys.shift());
                 run(
-                    kept,
+                    kept_point,
                     [&] {
                         return Counts{std::vector<std::vector<std::uint32_t>>(
                             stretches.size(),
@@ -133,12 +133,12 @@ namespace roofslate
                     });
             }
             std::map<std::int64_t, double> at(
-                std::size_t kept,
-                const Stretch& whole,
+                std::size_t kept_point,
+                const Stretch& full_range,
                 const std::vector<std::int64_t>& places)
             {
-                std::map<std::int64_t, double> found;
-                std::vector<Stretch> open = narrowed(whole, places);
+                std::map<std::int64_t, double> result;
+                std::vector<Stretch> open = narrowed(full_range, places);
                 for (;;)
                 {
                     std::vector<Stretch> wide, narrow;
@@ -149,7 +149,7 @@ namespace roofslate
                         if (s.keys.low == s.keys.high)
                             for (const std::int64_t p : places)
                                 if (p >= s.before && p < s.before + n)
-                                    found[p] = value_of(s.keys.low);
+                                    result[p] = value_of(s.keys.low);
                         if (s.keys.low == s.keys.high)
                             continue;
                         if (collected + n <= most_collected)
@@ -158,10 +158,10 @@ namespace roofslate
                             wide.push_back(std::move(s));
                     }
                     if (!narrow.empty())
-                        collect(kept, narrow, places, found);
+                        collect(kept_point, narrow, places, result);
                     if (wide.empty())
-                        return found;
-                    count(kept, wide);
+                        return result;
+                    count(kept_point, wide);
                     open.clear();
                     for (const Stretch& s : wide)
                         for (Stretch& part : narrowed(s, places))
@@ -182,24 +182,25 @@ namespace roofslate
                         }))
                     {
                         const std::int64_t low = std::int64_t(std::uint64_t(s.keys.low) + (std::uint64_t(k) << shift));
-                        const std::uint64_t room = std::uint64_t(s.keys.high) - std::uint64_t(low),
+                        const std::uint64_t width_left = std::uint64_t(s.keys.high) - std::uint64_t(low),
                                             width = (std::uint64_t(1) << shift) - 1;
-                        parts.push_back({{low, std::int64_t(std::uint64_t(low) + std::min(room, width))}, before, {n}});
+                        parts.push_back(
+                            {{low, std::int64_t(std::uint64_t(low) + std::min(width_left, width))}, before, {n}});
                     }
                     before += n;
                 }
                 return parts;
             }
             void collect(
-                std::size_t kept,
+                std::size_t kept_point,
                 const std::vector<Stretch>& stretches,
                 const std::vector<std::int64_t>& places,
-                std::map<std::int64_t, double>& found)
+                std::map<std::int64_t, double>& result)
             {
                 using Collected = std::vector<std::vector<double>>;
                 Collected all(stretches.size());
                 run(
-                    kept,
+                    kept_point,
                     [&] { return Collected(stretches.size()); },
                     [&](Collected& values_of, const double* values, std::size_t n) {
                         for (std::size_t k = 0; k < stretches.size(); ++k)
@@ -219,11 +220,11 @@ namespace roofslate
                     std::sort(all[k].begin(), all[k].end());
                     for (const std::int64_t p : places)
                         if (p >= stretches[k].before && p < stretches[k].before + std::int64_t(all[k].size()))
-                            found[p] = all[k][std::size_t(p - stretches[k].before)];
+                            result[p] = all[k][std::size_t(p - stretches[k].before)];
                 }
             }
             template <class MakeState, class TakeValues, class Done> void run(
-                std::size_t kept,
+                std::size_t kept_point,
                 const MakeState& make_state,
                 const TakeValues& take,
                 const Done& done)
@@ -241,7 +242,7 @@ namespace roofslate
                     [&](std::unique_ptr<TileFold::Reader>& reader, std::size_t c) {
                         auto state = make_state();
                         reader->read(
-                            kept,
+                            kept_point,
                             c * chunk,
                             std::min(fold_.points(), (c + 1) * chunk),
                             [&](const double* values, std::size_t n) { take(state, values, n); });
@@ -272,20 +273,20 @@ namespace roofslate
         Progress progress(options, 2 * question.graph.points(question.axes()));
         TileFold fold(question, options, progress);
         const Range range = ranges(question.graph)[std::size_t(question.values.front())];
-        const std::size_t kept = fold.kept();
-        std::vector<double> all(kept * 3 * q.size());
+        const std::size_t kept_points = fold.kept();
+        std::vector<double> all(kept_points * 3 * q.size());
         const auto find = [&](std::size_t point, int threads) {
-            const std::vector<double> found = Ranks(fold, range, threads, progress).find(point, q);
-            std::copy(found.begin(), found.end(), all.begin() + std::ptrdiff_t(point * found.size()));
+            const std::vector<double> result = Ranks(fold, range, threads, progress).find(point, q);
+            std::copy(result.begin(), result.end(), all.begin() + std::ptrdiff_t(point * result.size()));
         };
         const int threads = std::max(options.threads, 1);
         if (fold.points() > Ranks::most_sorted)
-            for (std::size_t point = 0; point < kept; ++point)
+            for (std::size_t point = 0; point < kept_points; ++point)
                 find(point, threads);
         else
             in_parallel(
-                int(std::min<std::size_t>(std::size_t(threads), kept)),
-                kept,
+                int(std::min<std::size_t>(std::size_t(threads), kept_points)),
+                kept_points,
                 progress,
                 [] { return 0; },
                 [&](int, std::size_t point) {

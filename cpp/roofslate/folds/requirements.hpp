@@ -11,7 +11,7 @@ namespace roofslate
     {
         std::vector<int> nodes = question.values;
         for (const Requirement& r : question.requirements)
-            nodes.push_back(r.left), nodes.push_back(r.right);
+            nodes.push_back(r.lhs), nodes.push_back(r.rhs);
         return nodes;
     }
     class Requirements
@@ -22,8 +22,8 @@ namespace roofslate
         {
             for (std::size_t k = 0; k < all_.size(); ++k)
             {
-                const double left = boxes.low(first_ + 2 * k, i), right = boxes.high(first_ + 2 * k + 1, i);
-                if (all_[k].strict ? left >= right : left > right)
+                const double lhs = boxes.low(first_ + 2 * k, i), rhs = boxes.high(first_ + 2 * k + 1, i);
+                if (all_[k].strict ? lhs >= rhs : lhs > rhs)
                     return false;
             }
             return true;
@@ -32,8 +32,8 @@ namespace roofslate
         {
             for (std::size_t k = 0; k < all_.size(); ++k)
             {
-                const double left = boxes.high(first_ + 2 * k, i), right = boxes.low(first_ + 2 * k + 1, i);
-                if (!(all_[k].strict ? left < right : left <= right))
+                const double lhs = boxes.high(first_ + 2 * k, i), rhs = boxes.low(first_ + 2 * k + 1, i);
+                if (!(all_[k].strict ? lhs < rhs : lhs <= rhs))
                     return false;
             }
             return true;
@@ -49,8 +49,8 @@ namespace roofslate
         {
             for (std::size_t k = 0; k < all_.size(); ++k)
             {
-                const double left = boxes.values(first_ + 2 * k)[i], right = boxes.values(first_ + 2 * k + 1)[i];
-                if (!(all_[k].strict ? left < right : left <= right))
+                const double lhs = boxes.values(first_ + 2 * k)[i], rhs = boxes.values(first_ + 2 * k + 1)[i];
+                if (!(all_[k].strict ? lhs < rhs : lhs <= rhs))
                     return false;
             }
             return true;

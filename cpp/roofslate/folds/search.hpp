@@ -29,7 +29,7 @@ namespace roofslate
         template <class Goal> static constexpr std::size_t points_of_leaf = Goal::ordered ? 64 : 128;
 
         Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress);
-        template <class Goal> void run(Goal& goal, const Box& whole);
+        template <class Goal> void run(Goal& goal, const Box& box_of_all);
 
     private:
         std::int64_t index_of(const Box& box) const; // of its first point
@@ -129,12 +129,12 @@ namespace roofslate
             }
         }
     }
-    template <class Goal> void Search::run(Goal& goal, const Box& whole)
+    template <class Goal> void Search::run(Goal& goal, const Box& box_of_all)
     {
         std::vector<Waiting> stack, fresh;
         children_.reserve(2 * boxes_at_once<Goal>);
         std::vector<Box> open, leaves;
-        children_.assign(1, whole);
+        children_.assign(1, box_of_all);
         offer(goal, stack);
         while (!stack.empty() && !progress_.stopped())
         {
@@ -170,18 +170,18 @@ namespace roofslate
     }
 
     // Parts of a box for several threads, cut across its longest axis.
-    inline std::vector<Box> parts_of(const Box& whole, const std::vector<int>& axes, std::size_t wanted)
+    inline std::vector<Box> parts_of(const Box& box_of_all, const std::vector<int>& axes, std::size_t count)
     {
         std::size_t longest = 0, length = 0;
         for (const int k : axes)
-            if (const std::size_t n = whole.high[std::size_t(k)] - whole.low[std::size_t(k)]; n > length)
+            if (const std::size_t n = box_of_all.high[std::size_t(k)] - box_of_all.low[std::size_t(k)]; n > length)
                 longest = std::size_t(k), length = n;
-        wanted = std::max<std::size_t>(1, std::min(wanted, length));
-        std::vector<Box> parts(wanted, whole);
-        for (std::size_t p = 0; p < wanted && length; ++p)
+        count = std::max<std::size_t>(1, std::min(count, length));
+        std::vector<Box> parts(count, box_of_all);
+        for (std::size_t p = 0; p < count && length; ++p)
         {
-            parts[p].low[longest] = whole.low[longest] + std::uint32_t(length * p / wanted);
-            parts[p].high[longest] = whole.low[longest] + std::uint32_t(length * (p + 1) / wanted);
+            parts[p].low[longest] = box_of_all.low[longest] + std::uint32_t(length * p / count);
+            parts[p].high[longest] = box_of_all.low[longest] + std::uint32_t(length * (p + 1) / count);
         }
         return parts;
     }
@@ -197,8 +197,8 @@ namespace roofslate
         constexpr double fewest_shared_points = 1 << 20;
         constexpr std::size_t parts_of_thread = 16;
         const std::vector<std::size_t>& shape = question.graph.shape();
-        const AxisSet kept = question.kept();
-        const std::size_t kept_points = question.graph.points(kept),
+        const AxisSet kept_axes = question.kept();
+        const std::size_t kept_points = question.graph.points(kept_axes),
                           threads = std::size_t(std::max(options.threads, 1));
         const bool shared = !Goal::ordered && threads > 1 && kept_points < parts_of_thread * threads
             && double(question.graph.points(question.axes())) >= fewest_shared_points;
@@ -220,14 +220,14 @@ namespace roofslate
             },
             [&](std::unique_ptr<Boxes>& boxes, std::size_t c) {
                 const std::size_t point = c / parts;
-                Box whole = boxes->whole();
+                Box box_of_all = boxes->full();
                 for (std::size_t k = shape.size(), rest = point; k-- > 0;)
-                    if (kept >> k & 1)
+                    if (kept_axes >> k & 1)
                     {
-                        whole.low[k] = std::uint32_t(rest % shape[k]), whole.high[k] = whole.low[k] + 1;
+                        box_of_all.low[k] = std::uint32_t(rest % shape[k]), box_of_all.high[k] = box_of_all.low[k] + 1;
                         rest /= shape[k];
                     }
-                const std::vector<Box> all = parts_of(whole, boxes->axes(), parts);
+                const std::vector<Box> all = parts_of(box_of_all, boxes->axes(), parts);
                 if (c % parts < all.size())
                 {
                     auto goal = make_goal();

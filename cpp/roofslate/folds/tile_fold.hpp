@@ -17,22 +17,22 @@ namespace roofslate
             : graph_(question.graph), set_(instruction_set()), plan_(std::pmr::get_default_resource())
         {
             const std::vector<std::size_t>& shape = graph_.shape();
-            const AxisSet all = question.axes(), kept = question.kept();
+            const AxisSet all = question.axes(), kept_axes = question.kept();
             FoldPass fold;
             fold.objective = question.values.front();
             int longest = -1;
             for (int k = 0; k < int(shape.size()); ++k) // the last kept axis is the row only if nothing is folded
-                if ((all >> k & 1) && (longest < 0 || rank(shape, kept, k) >= rank(shape, kept, longest)))
+                if ((all >> k & 1) && (longest < 0 || rank(shape, kept_axes, k) >= rank(shape, kept_axes, longest)))
                     longest = k;
             for (const bool folded : {false, true})
                 for (int k = 0; k < int(shape.size()); ++k)
-                    if ((all >> k & 1) && k != longest && bool(kept >> k & 1) != folded)
+                    if ((all >> k & 1) && k != longest && bool(kept_axes >> k & 1) != folded)
                     {
                         fold.outer.push_back(k);
                         (folded ? rows_ : kept_) *= shape[std::size_t(k)];
                     }
             fold.inner = longest;
-            row_is_kept_ = kept >> longest & 1;
+            row_is_kept_ = kept_axes >> longest & 1;
             repeats_ = question.repeats();
             plan_ = make_plan(graph_, fold, set_);
             for (std::size_t k = 0; k + 1 < plan_.passes.size(); ++k)
@@ -67,11 +67,15 @@ namespace roofslate
             {
             }
             // Points [first, last) of the folded axes at a point of the kept ones: take(values, n).
-            template <class Take> void read(std::size_t kept, std::size_t first, std::size_t last, const Take& take)
+            template <class Take> void read(
+                std::size_t kept_point,
+                std::size_t first,
+                std::size_t last,
+                const Take& take)
             {
                 const std::size_t of_row = fold_.points_of_row(), row = fold_.pass_row();
-                const std::size_t offset = fold_.row_is_kept_ ? kept % row : 0,
-                                  outer = fold_.row_is_kept_ ? kept / row : kept;
+                const std::size_t offset = fold_.row_is_kept_ ? kept_point % row : 0,
+                                  outer = fold_.row_is_kept_ ? kept_point / row : kept_point;
                 for (std::size_t point = first; point < last;)
                 {
                     const std::size_t from = point % of_row, to = std::min(of_row, from + last - point);
@@ -127,8 +131,8 @@ namespace roofslate
         }
 
     private:
-        static std::pair<bool, std::size_t> rank(const std::vector<std::size_t>& shape, AxisSet kept, int k)
-        { return kept >> k & 1 ? std::pair{false, std::size_t(0)} : std::pair{true, shape[std::size_t(k)]}; }
+        static std::pair<bool, std::size_t> rank(const std::vector<std::size_t>& shape, AxisSet kept_axes, int k)
+        { return kept_axes >> k & 1 ? std::pair{false, std::size_t(0)} : std::pair{true, shape[std::size_t(k)]}; }
         Pass& pass() { return plan_.passes.back(); }
         std::size_t pass_row() const { return plan_.passes.back().row; }
         std::size_t points_of_row() const { return row_is_kept_ ? 1 : pass_row(); }

@@ -10,7 +10,7 @@ namespace roofslate
     {
         struct Slot
         {
-            std::unique_ptr<const ByDefault> found; // empty where it needs an input
+            std::unique_ptr<const ByDefault> result; // empty where it needs an input
         };
         std::unique_ptr<Slot> worked_out(int quantity)
         {
@@ -19,19 +19,19 @@ namespace roofslate
             Closure closure(registry(), graph, {});
             try
             {
-                auto found = std::make_unique<ByDefault>();
-                found->value = graph[closure.node(quantity)].value;
-                found->depends_on.resize((std::size_t(registry().size()) + 63) / 64);
+                auto result = std::make_unique<ByDefault>();
+                result->value = graph[closure.node(quantity)].value;
+                result->depends_on.resize((std::size_t(registry().size()) + 63) / 64);
                 for (int q = 0; q < registry().size(); ++q)
                     if (closure.was_used(q))
                     {
-                        insert(found->depends_on, q);
+                        insert(result->depends_on, q);
                         for (const int implying : registry()[q].implied_by)
-                            insert(found->depends_on, implying);
+                            insert(result->depends_on, implying);
                         for (const int replacing : registry()[q].replaced_where)
-                            insert(found->depends_on, replacing);
+                            insert(result->depends_on, replacing);
                     }
-                slot->found = std::move(found);
+                slot->result = std::move(result);
             }
             catch (const Error&) // a missing input
             {
@@ -70,6 +70,6 @@ namespace roofslate
     const ByDefault* by_default(int quantity)
     {
         static Slots slots(registry().size());
-        return slots[quantity].found.get();
+        return slots[quantity].result.get();
     }
 }

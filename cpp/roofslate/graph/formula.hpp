@@ -25,8 +25,8 @@ namespace roofslate
             equal,
             not_equal,
         };
-        Formula left;
+        Formula lhs;
         Kind kind;
-        Formula right;
+        Formula rhs;
     };
 }

@@ -72,14 +72,14 @@ namespace roofslate
         std::vector<char> needed(std::size_t(graph.size()), 0);
         for (const int root : roots)
             needed[std::size_t(root)] = 1;
-        std::vector<int> found;
+        std::vector<int> result;
         for (int i = graph.size(); i-- > 0;)
             if (needed[std::size_t(i)] && !known(i))
             {
-                found.push_back(i);
+                result.push_back(i);
                 for (std::size_t k = 0; k < std::size_t(graph[i].arity()); ++k)
                     needed[std::size_t(graph[i].argument[k])] = 1;
             }
-        return {found.rbegin(), found.rend()};
+        return {result.rbegin(), result.rend()};
     }
 }

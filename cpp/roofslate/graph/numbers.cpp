@@ -29,8 +29,8 @@ namespace roofslate
     }
     double Numbers::operator[](int quantity)
     {
-        if (const std::optional<double> found = find(quantity))
-            return *found;
+        if (const std::optional<double> value = find(quantity))
+            return *value;
         Graph graph({});
         Closure closure(registry_, graph, given_);
         return graph[closure.node(quantity)].value; // its error names the missing input, and its user

@@ -150,19 +150,19 @@ namespace roofslate::quantities
         {
             const T one(1.0);
             T s(0.0);
-            Root<T> found{s, s, s};
+            Root<T> result{s, s, s};
             for (int k = 0; k < 40; ++k)
             {
                 const T base = one + c * (one - s) / load;
                 const T at = select(c < T(1e-9), exp(-(one - s) / load), pow(base, T(-1.0) / c));
-                found = {s, at, at / (base * load)};
-                const T next = s + (at - s) / (one - found.slope);
+                result = {s, at, at / (base * load)};
+                const T next = s + (at - s) / (one - result.slope);
                 const auto farther = next > s + T(1e-16) * s;
                 if (!any(farther))
                     break;
                 s = select(farther, min(next, one), s); // convex: from below
             }
-            return found;
+            return result;
         }
         // It rises with both; near a load of one rounding moves it far.
         template <class T> static Limits<T> enclosure(const Limits<T>& load, const Limits<T>& c)
@@ -582,8 +582,8 @@ namespace roofslate::quantities
         static constexpr Dimension dimension(const Dimension& share, const Dimension& q) { return share * q; }
         template <class T> static T of(const T& share, const T& q)
         {
-            const T rest = T(1.0) - q;
-            return select(share > rest, log(share / rest), T(0.0) * share);
+            const T complement = T(1.0) - q;
+            return select(share > complement, log(share / complement), T(0.0) * share);
         }
         static double value(double share, double q) { return of(share, q); }
     };
@@ -619,8 +619,8 @@ namespace roofslate::quantities
         { return {routine<wait_below>(share.low, q.low), routine<wait_below>(share.high, q.high)}; }
         template <class T> static T of(const T& share, const T& q)
         {
-            const T one(1.0), rest = one - q;
-            return select(share > rest, share - rest * (log(share / rest) + one), T(0.0) * share);
+            const T one(1.0), complement = one - q;
+            return select(share > complement, share - complement * (log(share / complement) + one), T(0.0) * share);
         }
         static double value(double share, double q) { return of(share, q); }
     };

@@ -55,9 +55,9 @@ namespace roofslate
 
             std::string at_level(int position, Level least) const
             {
-                const Level own = level(position);
+                const Level precedence = level(position);
                 std::string inside = at(position);
-                if (own >= least)
+                if (precedence >= least)
                     return inside;
                 return latex_ ? "\\left(" + inside + "\\right)" : "(" + inside + ")";
             }
@@ -97,8 +97,8 @@ namespace roofslate
                 default: return atom;
                 }
             }
-            std::string infix(const Operation& o, const char* sign, Level left, Level right) const
-            { return at_level(o.argument[0], left) + sign + at_level(o.argument[1], right); }
+            std::string infix(const Operation& o, const char* sign, Level left_level, Level right_level) const
+            { return at_level(o.argument[0], left_level) + sign + at_level(o.argument[1], right_level); }
             std::string call(const std::string& name, const Operation& o, int arity) const
             {
                 std::string inside;
@@ -108,9 +108,9 @@ namespace roofslate
             }
             std::string compared(const Operation& o) const // a choice is compared with a word
             {
-                const Operation& left = operation(o.argument[0]);
+                const Operation& first = operation(o.argument[0]);
                 return worded(
-                    left.op == Op::input ? inputs_.words[std::size_t(left.argument[0])] : nullptr,
+                    first.op == Op::input ? inputs_.words[std::size_t(first.argument[0])] : nullptr,
                     o.argument[1],
                     term);
             }

@@ -154,18 +154,18 @@ namespace roofslate
                 const Pair<T> second = product(cube.high, third);
                 const T second_low =
                     second.low + ((cube.low + (z * w_low + z_low * w)) * third + cube.high * third_low);
-                T rest(2.0 / 27.0);
-                rest = rest * w + T(2.0 / 25.0);
-                rest = rest * w + T(2.0 / 23.0);
-                rest = rest * w + T(2.0 / 21.0);
-                rest = rest * w + T(2.0 / 19.0);
-                rest = rest * w + T(2.0 / 17.0);
-                rest = rest * w + T(2.0 / 15.0);
-                rest = rest * w + T(2.0 / 13.0);
-                rest = rest * w + T(2.0 / 11.0);
-                rest = rest * w + T(2.0 / 9.0);
-                rest = rest * w + T(2.0 / 7.0);
-                rest = rest * w + T(2.0 / 5.0);
+                T tail(2.0 / 27.0);
+                tail = tail * w + T(2.0 / 25.0);
+                tail = tail * w + T(2.0 / 23.0);
+                tail = tail * w + T(2.0 / 21.0);
+                tail = tail * w + T(2.0 / 19.0);
+                tail = tail * w + T(2.0 / 17.0);
+                tail = tail * w + T(2.0 / 15.0);
+                tail = tail * w + T(2.0 / 13.0);
+                tail = tail * w + T(2.0 / 11.0);
+                tail = tail * w + T(2.0 / 9.0);
+                tail = tail * w + T(2.0 / 7.0);
+                tail = tail * w + T(2.0 / 5.0);
 
                 // the product is exact: the constant ends in 21 zeros
                 const Pair<T> first = sum(v.exponent * T(6.93147180369123816490e-01), z + z);
@@ -173,7 +173,7 @@ namespace roofslate
                 const T low = both.low
                     + (first.low
                        + (v.exponent * T(1.90821492927058770002e-10)
-                          + ((z_low + z_low) + (second_low + cube.high * w * rest))));
+                          + ((z_low + z_low) + (second_low + cube.high * w * tail))));
                 const T high = both.high + low;
                 return {high, (both.high - high) + low};
             }

@@ -346,9 +346,9 @@ namespace roofslate
         constexpr Dimension declared = roofslate::unit(Q::spec.unit);
         if constexpr (formula_of<Q>::exists)
         {
-            constexpr Dimension found = detail::formula_on_units<Q, typename formula_of<Q>::needs>::result;
-            static_assert(units_inside_formula<Q, !found.mixed>::proved);
-            if constexpr (!found.any && !same_unit(declared, found))
+            constexpr Dimension computed = detail::formula_on_units<Q, typename formula_of<Q>::needs>::result;
+            static_assert(units_inside_formula<Q, !computed.mixed>::proved);
+            if constexpr (!computed.any && !same_unit(declared, computed))
                 static_assert(
                     unit_of_formula<
                         Q,
@@ -398,7 +398,7 @@ namespace roofslate::quantities
     }
 
     // A sum with a term that may vanish as a whole.
-    template <class S, class A> constexpr auto beside(const S& sum, const A& term)
+    template <class S, class A> constexpr auto plus_optional(const S& sum, const A& term)
     {
         using T = std::common_type_t<number_of<S>, number_of<A>>;
         return select(T(term) == T(0.0), T(sum), T(sum) + T(term));

@@ -180,8 +180,8 @@ namespace roofslate
         if (entry.changed >= 0)
             return std::string(notation == Notation::latex ? entry.spec->symbol : std::string(entry.name)) + " = "
                 + elsewhere(registry, entry, symbols, notation);
-        const std::string left = notation == Notation::latex ? entry.spec->symbol : std::string(entry.name);
-        return left + " = " + print(entry.tape, entry.root, inputs, notation);
+        const std::string lhs = notation == Notation::latex ? entry.spec->symbol : std::string(entry.name);
+        return lhs + " = " + print(entry.tape, entry.root, inputs, notation);
     }
 
     namespace
@@ -237,31 +237,31 @@ namespace roofslate
             }
             std::vector<std::string> conditions(const Inscription& inputs, Notation notation) const
             {
-                std::vector<std::string> found;
+                std::vector<std::string> result;
                 for (const auto& [position, holds] : conditions_)
                 {
                     const std::string condition = print(tape_, position, inputs, notation);
                     const Op op = tape_.operations[static_cast<std::size_t>(position)].op;
                     const bool joined = op == Op::both || op == Op::either; // which "not" binds closer than
-                    found.push_back(holds ? condition : joined ? "not (" + condition + ")" : "not " + condition);
+                    result.push_back(holds ? condition : joined ? "not (" + condition + ")" : "not " + condition);
                 }
-                return found;
+                return result;
             }
             std::vector<Decision> decisions(const Inscription& inputs, Notation notation) const
             {
-                std::vector<Decision> found;
+                std::vector<Decision> result;
                 for (const Compared& c : compared_)
                 {
                     const bool first = c.maximum ? c.a_value >= c.b_value : c.a_value <= c.b_value;
                     const std::string a = print(tape_, c.a, inputs, notation), b = print(tape_, c.b, inputs, notation);
-                    found.push_back(
+                    result.push_back(
                         {c.maximum,
                          first ? a : b,
                          first ? b : a,
                          first ? c.a_value : c.b_value,
                          first ? c.b_value : c.a_value});
                 }
-                return found;
+                return result;
             }
 
         private:

@@ -229,7 +229,7 @@ namespace roofslate
             class BaseUnit,
             int halves,
             bool present = halves != 0,
-            bool whole = halves % 2 == 0> struct append;
+            bool even = halves % 2 == 0> struct append;
         template <class... P, class B, int H, bool W> struct append<unit<P...>, B, H, false, W>
         {
             using type = unit<P...>;

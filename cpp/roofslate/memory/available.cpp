@@ -8,7 +8,7 @@ namespace roofslate
     {
         std::size_t number_in(const char* path, const char* format)
         {
-            std::size_t found = std::size_t(-1);
+            std::size_t result = std::size_t(-1);
             if (std::FILE* f = std::fopen(path, "r"))
             {
                 char line[256];
@@ -16,12 +16,12 @@ namespace roofslate
                 while (std::fgets(line, sizeof line, f))
                     if (std::sscanf(line, format, &x) == 1)
                     {
-                        found = std::size_t(x);
+                        result = std::size_t(x);
                         break;
                     }
                 std::fclose(f);
             }
-            return found;
+            return result;
         }
     }
 

@@ -108,14 +108,14 @@ namespace roofslate
         thread_local SmallBlocks small_blocks;
     }
 
-    Block take_block(std::size_t wanted)
+    Block take_block(std::size_t requested)
     {
-        if (wanted < smallest_pooled)
+        if (requested < smallest_pooled)
             return {
-                allocate(std::max(rounded(wanted, cache_line), cache_line)),
-                std::max(rounded(wanted, cache_line), cache_line),
+                allocate(std::max(rounded(requested, cache_line), cache_line)),
+                std::max(rounded(requested, cache_line), cache_line),
                 false};
-        const std::size_t bytes = rounded(wanted, wanted >= 2 * huge_page ? huge_page : page);
+        const std::size_t bytes = rounded(requested, requested >= 2 * huge_page ? huge_page : page);
         {
             Pool& p = pool();
             const std::lock_guard lock(p.mutex);

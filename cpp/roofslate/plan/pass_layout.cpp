@@ -93,8 +93,8 @@ namespace roofslate
             pass_.rows *= graph.shape()[std::size_t(k)], pass_.axes |= AxisSet(1) << k;
         keeps_near_ = fold.keeps_near;
         for (const Requirement& r : fold.requirements)
-            if (directions.of_difference(r.left, r.right) == Direction::unknown)
-                roots_.push_back(r.left), roots_.push_back(r.right);
+            if (directions.of_difference(r.lhs, r.rhs) == Direction::unknown)
+                roots_.push_back(r.lhs), roots_.push_back(r.rhs);
         roots_.push_back(fold.objective);
         find_kept();
     }
@@ -177,14 +177,14 @@ namespace roofslate
     bool PassLayout::worth_keeping(int i)
     {
         const AxisSet axes = node(i).axes;
-        const std::size_t own = graph_.points(axes), here = evaluations(axes);
-        if (axes == pass_.axes || own > most_kept_values || here < 2 * own)
+        const std::size_t points = graph_.points(axes), here = evaluations(axes);
+        if (axes == pass_.axes || points > most_kept_values || here < 2 * points)
             return false;
         // the same for all rows of the fastest loop, it stays in the L1 cache as the array that it replaces
         const bool stays_near = keeps_near_ && on_row(i) && pass_.row <= most_near_values && !pass_.outer.empty()
             && !(axes >> pass_.outer.back() & 1);
         const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : stays_near ? 1 : 3;
-        return c >= least && std::size_t(c) * (here - own) >= least_saved_work;
+        return c >= least && std::size_t(c) * (here - points) >= least_saved_work;
     }
     bool PassLayout::worth_a_row(int i)
     {

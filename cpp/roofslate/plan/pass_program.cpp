@@ -9,9 +9,9 @@ namespace roofslate
         class ProgramWriter
         {
         public:
-            ProgramWriter(PassLayout& layout, const List<const View*>& kept)
+            ProgramWriter(PassLayout& layout, const List<const View*>& kept_views)
                 : layout_(layout),
-                  kept_views_(kept),
+                  kept_views_(kept_views),
                   pass_(layout.pass()),
                   infos_(std::size_t(layout.graph().size()), layout.arena()),
                   free_strips_(layout.arena()),
@@ -61,11 +61,11 @@ namespace roofslate
                 if (!fold.outer.empty())
                     from_row_to_row.emplace(layout_.graph(), layout_.ranges(), fold.outer.back(), layout_.arena());
                 for (const Requirement& r : fold.requirements)
-                    if (const Direction d = directions.of_difference(r.left, r.right); d != Direction::unknown)
+                    if (const Direction d = directions.of_difference(r.lhs, r.rhs); d != Direction::unknown)
                     {
                         add_stretch(r, d);
                         if (from_row_to_row)
-                            pass_.stretches.back().from_row_to_row = from_row_to_row->of_difference(r.left, r.right);
+                            pass_.stretches.back().from_row_to_row = from_row_to_row->of_difference(r.lhs, r.rhs);
                     }
                 if (met < 0 && fold.block_axis >= 0)
                 {
@@ -133,8 +133,8 @@ namespace roofslate
             void add_stretch(const Requirement& r, Direction difference)
             {
                 Stretch s(layout_.arena());
-                s.left = stretch_step(s, r.left, Direction::nondecreasing);
-                s.right = stretch_step(s, r.right, Direction::nonincreasing);
+                s.lhs = stretch_step(s, r.lhs, Direction::nondecreasing);
+                s.rhs = stretch_step(s, r.rhs, Direction::nonincreasing);
                 s.strict = r.strict;
                 s.from_begin = difference != Direction::nonincreasing;
                 pass_.stretches.push_back(std::move(s));
@@ -480,8 +480,12 @@ namespace roofslate
         const double size = std::fabs(divisor);
         return size > least_divisor && size < most_divisor ? 1.0 / divisor : 0.0;
     }
-    Pass write_program(PassLayout& layout, const List<const View*>& kept)
-    { return ProgramWriter(layout, kept).write(); }
-    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Directions& directions)
-    { return ProgramWriter(layout, kept).write(fold, directions); }
+    Pass write_program(PassLayout& layout, const List<const View*>& kept_views)
+    { return ProgramWriter(layout, kept_views).write(); }
+    Pass write_program(
+        PassLayout& layout,
+        const List<const View*>& kept_views,
+        const FoldPass& fold,
+        Directions& directions)
+    { return ProgramWriter(layout, kept_views).write(fold, directions); }
 }

@@ -5,6 +5,10 @@
 namespace roofslate
 {
     // By node: the position in an earlier pass's results.
-    Pass write_program(PassLayout& layout, const List<const View*>& kept);
-    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Directions& directions);
+    Pass write_program(PassLayout& layout, const List<const View*>& kept_views);
+    Pass write_program(
+        PassLayout& layout,
+        const List<const View*>& kept_views,
+        const FoldPass& fold,
+        Directions& directions);
 }

@@ -56,7 +56,7 @@ namespace roofslate
                   kept_views_(std::size_t(graph.size()), nullptr, arena),
                   open_(arena),
                   plan_(arena)
-            { plan_.passes.reserve(8), plan_.kept.reserve(16), open_.reserve(16); }
+            { plan_.passes.reserve(8), plan_.intermediates.reserve(16), open_.reserve(16); }
             void want(const Output& o) { open_.push_back(o); }
             void want(const FoldPass& fold)
             {
@@ -74,11 +74,11 @@ namespace roofslate
                         written(*std::max_element(open_.begin(), open_.end(), [&](const Output& a, const Output& b) {
                             return axis_count(written(a)) < axis_count(written(b));
                         }));
-                    const auto rest = std::stable_partition(open_.begin(), open_.end(), [&](const Output& o) {
+                    const auto in_pass = std::stable_partition(open_.begin(), open_.end(), [&](const Output& o) {
                         return written(o) != axes;
                     });
-                    PassLayout layout(graph_, bounds_, set_, arena_, List<Output>(rest, open_.end(), arena_), axes);
-                    open_.erase(rest, open_.end());
+                    PassLayout layout(graph_, bounds_, set_, arena_, List<Output>(in_pass, open_.end(), arena_), axes);
+                    open_.erase(in_pass, open_.end());
                     add(layout, [&] { return write_program(layout, kept_views_); });
                 }
                 std::reverse(plan_.passes.begin(), plan_.passes.end());
@@ -93,11 +93,11 @@ namespace roofslate
                     View& view = views_[std::size_t(node)];
                     if (view.data)
                         continue;
-                    const AxisSet own = graph_[node].axes;
-                    plan_.kept.push_back(aligned_doubles(graph_.points(own)));
-                    double* const values = plan_.kept.back().get();
-                    const Output o{node, values, result_strides(graph_, own), true};
-                    view = {values, own, o.stride};
+                    const AxisSet node_axes = graph_[node].axes;
+                    plan_.intermediates.push_back(aligned_doubles(graph_.points(node_axes)));
+                    double* const values = plan_.intermediates.back().get();
+                    const Output o{node, values, result_strides(graph_, node_axes), true};
+                    view = {values, node_axes, o.stride};
                     kept_views_[std::size_t(node)] = &view;
                     open_.push_back(o);
                 }
@@ -108,8 +108,8 @@ namespace roofslate
                 List<Output> rows(arena_);
                 for (const int node : layout.kept_rows())
                 {
-                    plan_.kept.push_back(aligned_doubles(layout.row()));
-                    rows.push_back({node, plan_.kept.back().get(), {}, true});
+                    plan_.intermediates.push_back(aligned_doubles(layout.row()));
+                    rows.push_back({node, plan_.intermediates.back().get(), {}, true});
                     rows.back().stride[std::size_t(layout.last_axis())] = 1;
                 }
                 layout.set_kept_rows(rows);

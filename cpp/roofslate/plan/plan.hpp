@@ -81,7 +81,7 @@ namespace roofslate
             int array = -1;
         };
         List<Step> steps;
-        int left = -1, right = -1; // as arguments are given
+        int lhs = -1, rhs = -1; // as arguments are given
         Direction from_row_to_row = Direction::unknown; // of the difference, along the fastest loop
         bool strict = false, from_begin = true;
     };
@@ -130,16 +130,16 @@ namespace roofslate
 
     struct Plan
     {
-        explicit Plan(Arena* arena) : passes(arena), kept(arena), constants(arena) {}
+        explicit Plan(Arena* arena) : passes(arena), intermediates(arena), constants(arena) {}
 
         List<Pass> passes; // in order of execution
-        List<Doubles> kept; // results of passes that later passes read
+        List<Doubles> intermediates; // results of passes that later passes read
         List<Output> constants;
     };
     // One node is smaller than another, or as large.
     struct Requirement
     {
-        int left, right;
+        int lhs, rhs;
         bool strict;
     };
     // A pass that keeps, for each point of a row, the smallest of the values that meet the requirements.

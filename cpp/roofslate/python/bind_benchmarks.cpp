@@ -8,7 +8,7 @@ namespace roofslate::binding
     namespace
     {
         void repeated(
-            const std::string& wanted,
+            const std::string& output,
             const std::vector<std::size_t>& shape,
             const std::vector<Input>& inputs,
             Array& out,
@@ -23,7 +23,7 @@ namespace roofslate::binding
                 stride[d] = out.strides(py::ssize_t(d)) / py::ssize_t(sizeof(double));
             repeat_engine(
                 current.registry,
-                current.registry.at(wanted),
+                current.registry.at(output),
                 shape,
                 supplied_by(current.registry, inputs),
                 out.mutable_data(),

@@ -36,11 +36,11 @@ namespace roofslate::binding
                 nodes.push_back(grid.closure().was_used(quantity) ? grid.closure().node(quantity) : -1);
             }
             const AxisSet axes = graph[output].axes;
-            const std::vector<std::size_t> own = grid.axes(axes);
+            const std::vector<std::size_t> own_axes = grid.axes(axes);
             std::vector<py::ssize_t> wanted_shape{py::ssize_t(to.size())};
             double bytes =
                 double(to.size() * sizeof(double)); // of a grid beyond all memory they may not fit an integer
-            for (const std::size_t a : own)
+            for (const std::size_t a : own_axes)
                 wanted_shape.push_back(py::ssize_t(shape[a])), bytes *= double(shape[a]);
             if (out.is_none())
                 promise_memory(bytes);
@@ -52,10 +52,10 @@ namespace roofslate::binding
             {
                 constexpr std::size_t line = 8; // doubles of a cache line, on which each derivative of a grid starts
                 const std::size_t points = graph.points(axes),
-                                  apart = own.empty() ? 1 : (points + line - 1) / line * line;
+                                  apart = own_axes.empty() ? 1 : (points + line - 1) / line * line;
                 stride = result_strides(graph, axes);
                 std::vector<py::ssize_t> strides{py::ssize_t(apart)};
-                for (const std::size_t a : own)
+                for (const std::size_t a : own_axes)
                     strides.push_back(stride[a]);
                 Result r = allocate<double>(wanted_shape, strides, apart * to.size());
                 array = std::move(r.array), used_before = r.used_before;
@@ -68,15 +68,15 @@ namespace roofslate::binding
                     throw axis_error(
                         "out must be a writable float64 array of shape "
                         + std::string(py::str(py::tuple(py::cast(wanted_shape)))));
-                for (std::size_t d = 0; d < own.size(); ++d)
-                    stride[own[d]] = array.strides(py::ssize_t(d) + 1) / py::ssize_t(sizeof(double));
+                for (std::size_t d = 0; d < own_axes.size(); ++d)
+                    stride[own_axes[d]] = array.strides(py::ssize_t(d) + 1) / py::ssize_t(sizeof(double));
             }
             double* const data = array.mutable_data();
             const std::ptrdiff_t step = array.strides(0) / py::ssize_t(sizeof(double));
-            Derivatives found;
+            Derivatives result;
             try
             {
-                found = running(progress, threads, [&](const Options& options) {
+                result = running(progress, threads, [&](const Options& options) {
                     Derivatives derivatives = differentiate(
                         graph,
                         output,
@@ -97,12 +97,12 @@ namespace roofslate::binding
                 throw no_derivative(refused, to);
             }
             py::list kinks;
-            for (const KinkPoints& kink : found.kinks)
+            for (const KinkPoints& kink : result.kinks)
             {
                 const KinkText text = describe(kink, grid.closure(), grid.registry());
                 kinks.append(py::make_tuple(text.quantity, text.left, text.right, kink.points));
             }
-            return py::make_tuple(array, own, kinks, found.finite);
+            return py::make_tuple(array, own_axes, kinks, result.finite);
         }
     }
 

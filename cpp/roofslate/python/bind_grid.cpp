@@ -18,7 +18,7 @@ namespace roofslate::binding
         // outside of their range.
         py::tuple evaluated(
             Grid& grid,
-            const std::vector<std::string>& wanted,
+            const std::vector<std::string>& output_names,
             const py::list& out,
             int threads,
             const py::object& progress,
@@ -31,7 +31,7 @@ namespace roofslate::binding
             Inspector inspector(grid.registry(), grid.supplied(), shape, columns);
             std::vector<Output> outputs;
             double bytes = 0; // of a grid beyond all memory they may not fit an integer
-            for (const std::string& name : wanted)
+            for (const std::string& name : output_names)
             {
                 outputs.push_back({grid.node(name), nullptr, {}, true});
                 double points = 1;
@@ -45,11 +45,11 @@ namespace roofslate::binding
             {
                 Output& o = outputs[k];
                 const AxisSet axes = graph[o.node].axes;
-                std::vector<std::size_t> own;
+                std::vector<std::size_t> own_axes;
                 std::vector<py::ssize_t> own_shape, own_strides;
                 for (std::size_t a = 0; a < shape.size(); ++a)
                     if (axes >> a & 1)
-                        own.push_back(a), own_shape.push_back(py::ssize_t(shape[a]));
+                        own_axes.push_back(a), own_shape.push_back(py::ssize_t(shape[a]));
                 py::array array;
                 if (!out.empty())
                 {
@@ -57,18 +57,18 @@ namespace roofslate::binding
                     const bool has_dtype = with_type(storage, [&](auto stored) {
                         return py::isinstance<py::array_t<typename decltype(stored)::type>>(array);
                     });
-                    if (!has_dtype || array.ndim() != py::ssize_t(own.size())
+                    if (!has_dtype || array.ndim() != py::ssize_t(own_axes.size())
                         || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
                         throw axis_error(
-                            "out for '" + wanted[k] + "' must be a writable " + name_of(storage) + " array of shape "
-                            + std::string(py::str(py::tuple(py::cast(own_shape)))));
-                    for (std::size_t d = 0; d < own.size(); ++d)
-                        o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(size);
+                            "out for '" + output_names[k] + "' must be a writable " + name_of(storage)
+                            + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
+                    for (std::size_t d = 0; d < own_axes.size(); ++d)
+                        o.stride[own_axes[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(size);
                 }
                 else
                 {
                     o.stride = result_strides(graph, axes);
-                    for (const std::size_t a : own)
+                    for (const std::size_t a : own_axes)
                         own_strides.push_back(o.stride[a]);
                     Result r = with_type(storage, [&](auto stored) {
                         return allocate<typename decltype(stored)::type>(own_shape, own_strides, graph.points(axes));
@@ -76,7 +76,7 @@ namespace roofslate::binding
                     array = std::move(r.array), o.used_before = r.used_before;
                 }
                 o.data = array.mutable_data(), o.storage = storage;
-                results.append(py::make_tuple(array, own));
+                results.append(py::make_tuple(array, own_axes));
             }
             Reporter reporter(progress);
             Options options{threads, std::ref(reporter), {}};

@@ -11,7 +11,7 @@ namespace roofslate::binding
             const std::string& name,
             const ConditionSteps& steps,
             const std::string& at,
-            bool whole,
+            bool whole_numbers,
             int threads,
             const py::object& progress)
         {
@@ -25,7 +25,7 @@ namespace roofslate::binding
                 registry,
                 grid.graph(),
                 grid.closure());
-            comparison.unknown.whole = whole;
+            comparison.unknown.whole_numbers = whole_numbers;
             const Which which = at == "smallest" ? Which::smallest : at == "largest" ? Which::largest : Which::all;
             const double bytes_of_point =
                 which == Which::all ? sizeof(std::vector<double>) + 2 * sizeof(double) : sizeof(double);
@@ -37,14 +37,14 @@ namespace roofslate::binding
             const auto* const outcomes = reinterpret_cast<const std::uint8_t*>(roots.outcomes.data());
             auto* const values = new Doubles(std::move(roots.values));
             const py::capsule owner(values, [](void* p) { delete static_cast<Doubles*>(p); });
-            std::vector<double> left;
-            for (const Range& r : roots.left)
-                left.insert(left.end(), {r.low, r.high});
+            std::vector<double> unsearched;
+            for (const Range& r : roots.unsearched)
+                unsearched.insert(unsearched.end(), {r.low, r.high});
             return py::make_tuple(
                 py::array_t<double>(py::ssize_t(roots.size), values->get(), owner),
                 array_of(std::vector<std::uint8_t>(outcomes, outcomes + roots.outcomes.size())),
                 grid.axes(comparison.axes()),
-                array_of(left));
+                array_of(unsearched));
         }
     }
 

@@ -61,7 +61,7 @@ namespace roofslate::binding
         bool operator()(std::size_t done, std::size_t total)
         {
             return with_gil([&] {
-                const bool continues = PyErr_CheckSignals() == 0 && told(done, total);
+                const bool continues = PyErr_CheckSignals() == 0 && report(done, total);
                 if (!continues)
                     thrown_ = std::make_exception_ptr(py::error_already_set());
                 return continues;
@@ -70,7 +70,7 @@ namespace roofslate::binding
         void rethrow() const { std::rethrow_exception(thrown_); }
 
     private:
-        bool told(std::size_t done, std::size_t total) const
+        bool report(std::size_t done, std::size_t total) const
         {
             if (callback_.is_none())
                 return true;

@@ -24,23 +24,23 @@ namespace roofslate::binding
             [] { process().mutex.unlock(); });
         py::object current_object()
         {
-            PyObject* found = nullptr;
-            if (PyContextVar_Get(process().scope, nullptr, &found) < 0)
+            PyObject* scope_value = nullptr;
+            if (PyContextVar_Get(process().scope, nullptr, &scope_value) < 0)
                 throw py::error_already_set();
-            py::object of_context = py::reinterpret_steal<py::object>(found);
+            py::object of_context = py::reinterpret_steal<py::object>(scope_value);
             if (of_context && !of_context.is_none())
                 return of_context;
             const std::lock_guard<std::mutex> lock(process().mutex);
             return process().registry;
         }
         // False if another one has come in between.
-        bool exchange_registry(const py::object& expected, py::object wanted)
+        bool exchange_registry(const py::object& expected, py::object replacement)
         {
-            (void)py::cast<const Registry&>(wanted);
+            (void)py::cast<const Registry&>(replacement);
             const std::lock_guard<std::mutex> lock(process().mutex);
             if (!process().registry.is(expected))
                 return false;
-            std::swap(process().registry, wanted); // the old one is let go after the lock
+            std::swap(process().registry, replacement); // the old one is let go after the lock
             return true;
         }
     }

@@ -18,13 +18,13 @@ namespace roofslate::quantities
         ZipfShares(double n, double s)
         {
             n = min(max(n, 1.0), 1e15);
-            const double whole = floor(n), singly = min(whole, 256.0);
+            const double whole_items = floor(n), singly = min(whole_items, 256.0);
             for (double i = 1; i <= singly; ++i)
                 add(i, 1);
-            if (whole > singly)
-                add_stretches(singly + 1, whole);
-            if (n > whole)
-                add(whole + 1, n - whole);
+            if (whole_items > singly)
+                add_stretches(singly + 1, whole_items);
+            if (n > whole_items)
+                add(whole_items + 1, n - whole_items);
             double total = 0, by_log = 0;
             for (std::size_t k = 0; k < size_; ++k)
             {
@@ -291,7 +291,7 @@ namespace roofslate::quantities
             in<expert_intermediate_size, T> d_e)
         {
             const T shared = select(X_s == T(0.0), T(0.0), n_e * (d + X_s * d_e));
-            return select(X <= 1.0, n * (d + d_f), beside(shared, spend(n_d, d + d_f)));
+            return select(X <= 1.0, n * (d + d_f), plus_optional(shared, spend(n_d, d + d_f)));
         }
     };
     struct adapter_parameters

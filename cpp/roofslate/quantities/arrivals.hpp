@@ -93,8 +93,8 @@ namespace roofslate::quantities
             Spec("N", "sequence", "batch slots per replica, limited by memory and engine", "Q6").range(1);
         template <class T> static constexpr T formula(
             in<max_running_sequences, T> most,
-            in<memory_limited_sequences, T> room)
-        { return min(most, room); }
+            in<memory_limited_sequences, T> limit)
+        { return min(most, limit); }
     };
 
     // --- the step as a line: a + b B near the sequences that run ---
@@ -127,10 +127,10 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("T_g", "s/sequence", "prefill latency per prompt beyond its replica time", "Q6");
         template <class T> static constexpr T formula(
-            in<prompt_work_time, T> own,
+            in<prompt_work_time, T> work_time,
             in<prefill_time, T> of_replica,
             in<time_per_output_token_factor, T> f)
-        { return max(own - of_replica, 0.0 * own) * f; }
+        { return max(work_time - of_replica, 0.0 * work_time) * f; }
     };
     struct full_batch
     {
@@ -394,8 +394,8 @@ namespace roofslate::quantities
             in<fresh_input_tokens, T> I,
             in<single_sequence, T> one)
         {
-            const T room = count(C) - count(B) * count(l);
-            const T chunked = select(room > 0.0, rate * (count(I) / room * (t * e / one) + prompt), T(infinite));
+            const T budget = count(C) - count(B) * count(l);
+            const T chunked = select(budget > 0.0, rate * (count(I) / budget * (t * e / one) + prompt), T(infinite));
             return choose(mode, choose(policy, chunked, T(0.0)), T(0.0));
         }
     };
@@ -553,8 +553,8 @@ namespace roofslate::quantities
             in<prompt_work_variance, T> variance,
             in<prompt_time_share, T> u)
         {
-            const T left = max(1.0 - u, 0.01);
-            const T jump = (burst_of<T>(T(variation), count(B) * R) + rate * rate * variance) / (left * left);
+            const T idle = max(1.0 - u, 0.01);
+            const T jump = (burst_of<T>(T(variation), count(B) * R) + rate * rate * variance) / (idle * idle);
             return max(1.0 + (jump - 1.0) * eta, 0.05);
         }
     };
@@ -562,9 +562,9 @@ namespace roofslate::quantities
     // --- slots: who waits for one (Erlang's C for a batch whose service depends on who runs) ---
 
     // Steps that read a prompt where each has this room: a last one that is part full, and by chance a first one.
-    template <class T> constexpr T steps_of(const T& tokens, const T& room, in<fresh_input_cv, T> c)
+    template <class T> constexpr T steps_of(const T& tokens, const T& budget, in<fresh_input_cv, T> c)
     {
-        const T full = tokens / room;
+        const T full = tokens / budget;
         return select(c == T(0.0), max(ceil(full), 1.0), full + 0.5 + 0.5 * exp(-full));
     }
     struct prompt_room
@@ -581,9 +581,9 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("n_C", "1", "prefill chunks per prompt of mean length", "Q6");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
-            in<prompt_room, T> room,
+            in<prompt_room, T> budget,
             in<fresh_input_cv, T> c)
-        { return steps_of<T>(count(I), count(room), c); }
+        { return steps_of<T>(count(I), count(budget), c); }
     };
     struct prompt_reading_time
     {
@@ -601,7 +601,7 @@ namespace roofslate::quantities
             in<single_sequence, T> one)
         {
             const T chunked = n * (t * e / one) + prompt;
-            return choose(mode, beside(choose(policy, chunked, p_0 + prompt), lag), 0.0 * prompt);
+            return choose(mode, plus_optional(choose(policy, chunked, p_0 + prompt), lag), 0.0 * prompt);
         }
     };
     struct decoding_slots
@@ -649,8 +649,8 @@ namespace roofslate::quantities
     // (GI/M/1). At a variation of 1 the product is 0 and has the slope of the other branch.
     template <class T> constexpr T met_share(const T& load, const T& variation)
     {
-        const T some = min(max(load, 1e-300), 1.0), left = 1.0 - some;
-        const T slope = some * ((-log(some) - left) / max(left, 1e-12));
+        const T some = min(max(load, 1e-300), 1.0), idle = 1.0 - some;
+        const T slope = some * ((-log(some) - idle) / max(idle, 1e-12));
         return select(variation == T(1.0), load + (variation - 1.0) * slope, routine<arrival_wait>(load, variation));
     }
     struct slot_wait_probability
@@ -738,8 +738,8 @@ namespace roofslate::quantities
             in<prompt_time_share, T> u,
             in<single_sequence, T> one)
         {
-            const T left = max(1.0 - u, 0.01), burst = burst_of<T>(T(variation), count(unlimited));
-            const T crowd = max((burst + rate * rate * variance) / (left * left) - burst, 0.0) * eta;
+            const T idle = max(1.0 - u, 0.01), burst = burst_of<T>(T(variation), count(unlimited));
+            const T crowd = max((burst + rate * rate * variance) / (idle * idle) - burst, 0.0) * eta;
             const T more = crowd * (r / (1.0 - r)) * (1.0 - waits) * one;
             return min(B + more / (1.0 + more / max(N - B, 1e-9 * N)), N);
         }
@@ -762,14 +762,14 @@ namespace roofslate::quantities
             in<fresh_input_tokens, T> I,
             in<crowded_running_sequences, T> B)
         {
-            const T p = p_0 + prompt, left = max(1.0 - u, 0.001);
-            const T own = select(p == T(0.0), T(0.0), variance / (p * p));
-            const T ahead = u * u / left * (1.0 + own) / 2.0;
-            const T room = max(count(C) / count(I) - 1.0, 0.0) / 2.0;
-            const T behind = choose(policy, u + ahead, u + min(2.0 * min(ahead, room) * u, ahead));
+            const T p = p_0 + prompt, idle = max(1.0 - u, 0.001);
+            const T work_scv = select(p == T(0.0), T(0.0), variance / (p * p));
+            const T ahead = u * u / idle * (1.0 + work_scv) / 2.0;
+            const T extra_prompts = max(count(C) / count(I) - 1.0, 0.0) / 2.0;
+            const T behind = choose(policy, u + ahead, u + min(2.0 * min(ahead, extra_prompts) * u, ahead));
             const T burst =
                 select(variation == T(1.0), T(0.0), routine<arrivals_after>(count(B), variation) - count(B));
-            return choose(mode, max(behind + burst, 0.0) * (1.0 - waits), T(0.0)) * p / left;
+            return choose(mode, max(behind + burst, 0.0) * (1.0 - waits), T(0.0)) * p / idle;
         }
     };
     struct loaded_running_sequences

@@ -129,10 +129,10 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("B_H", "sequence", "memory-limited batch size, per batch in flight", "R6.13");
         template <class T> static constexpr T formula(
-            in<kv_cache_capacity, T> room,
+            in<kv_cache_capacity, T> capacity,
             in<microbatches, T> n,
             in<resident_kv_bytes, T> S)
-        { return room / (n * S); }
+        { return capacity / (n * S); }
     };
 
     using attention = list<

@@ -260,11 +260,13 @@ namespace roofslate::quantities
     template <class T> constexpr T context_behind_window(
         const T& bytes,
         const T& windowed,
-        const T& others,
+        const T& after_window,
         in<attention_window, T> w)
     {
         const T window = select(windowed > T(0.0), windowed * w, T(0.0));
-        return max(context_reaching<T>(bytes, windowed + others), context_reaching<T>(bytes - window, others));
+        return max(
+            context_reaching<T>(bytes, windowed + after_window),
+            context_reaching<T>(bytes - window, after_window));
     }
     template <class T> constexpr T context_storing(
         const T& bytes,
@@ -288,11 +290,11 @@ namespace roofslate::quantities
         in<recurrent_state_bytes, T> S_0)
     {
         const T windowed = q * k * share, selected = q * k * (1.0 - share);
-        const T room = max(bytes - k * S_0, 0.0);
+        const T variable_bytes = max(bytes - k * S_0, 0.0);
         const T selection = select(selected > T(0.0), selected * K, T(0.0));
         return max(
-            context_behind_window<T>(room, windowed, selected + q_i, w),
-            context_behind_window<T>(room - selection, windowed, q_i, w));
+            context_behind_window<T>(variable_bytes, windowed, selected + q_i, w),
+            context_behind_window<T>(variable_bytes - selection, windowed, q_i, w));
     }
 
     using cache = list<

@@ -95,7 +95,7 @@ namespace roofslate::quantities
             in<query_hop_time, T> t_q,
             in<ring_attention_time, T> t_a)
         {
-            const T queries = I / G_c, keys = beside(I, L_p) / G_c; // of one group
+            const T queries = I / G_c, keys = plus_optional(I, L_p) / G_c; // of one group
             const T busy = queries * keys * t_a;
             const T caches = max(keys * t_k - busy, 0.0), asked = max(queries * t_q - busy, 0.0) + queries * t_q;
             const T fewest = select(queries * t_q < keys * t_k, asked, caches);

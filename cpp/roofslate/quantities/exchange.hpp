@@ -48,9 +48,9 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("v_1", "byte/token", "all-to-all traffic per MoE layer, dispatch plus combine", "R2.3");
         template <class T> static constexpr T formula(
-            in<dispatch_bytes_per_layer, T> there,
+            in<dispatch_bytes_per_layer, T> dispatch,
             in<combine_bytes_per_layer, T> back)
-        { return there + back; }
+        { return dispatch + back; }
     };
     struct all_to_all_bytes_per_token
     {

@@ -69,15 +69,16 @@ namespace roofslate::quantities
             in<time_to_first_token_p99, T> p_99,
             in<time_to_first_token_p999, T> p_999)
         {
-            const auto way = [&](const T& from, const T& to) {
+            const auto position = [&](const T& from, const T& to) {
                 return min(max((time - from) / max(to - from, 1e-9 * to), 0.0), 1.0);
             };
             const T beyond = max(time - p_999, 0.0 * time) / max(p_999 - p_99, 1e-9 * p_999);
-            return min(time / max(p_1, 1e-9 * p_50), 1.0) * 0.010050335853501442 + way(p_1, p_10) * 0.09531017980432487
-                + way(p_10, p_25) * 0.1823215567939546 + way(p_25, p_50) * 0.4054651081081644
-                + way(p_50, p_60) * 0.2231435513142097 + way(p_60, p_75) * 0.4700036292457356
-                + way(p_75, p_90) * 0.9162907318741553 + way(p_90, p_99) * 2.302585092994044
-                + way(p_99, p_999) * 2.302585092994046 + min(beyond * 2.302585092994046, 30.0);
+            return min(time / max(p_1, 1e-9 * p_50), 1.0) * 0.010050335853501442
+                + position(p_1, p_10) * 0.09531017980432487 + position(p_10, p_25) * 0.1823215567939546
+                + position(p_25, p_50) * 0.4054651081081644 + position(p_50, p_60) * 0.2231435513142097
+                + position(p_60, p_75) * 0.4700036292457356 + position(p_75, p_90) * 0.9162907318741553
+                + position(p_90, p_99) * 2.302585092994044 + position(p_99, p_999) * 2.302585092994046
+                + min(beyond * 2.302585092994046, 30.0);
         }
     };
     struct time_to_first_token_attainment
@@ -147,13 +148,14 @@ namespace roofslate::quantities
                 return T(0.0);
             if (!(plain(n) <= DBL_MAX && plain(shape) <= DBL_MAX)) // of endless slots each step down has the same odds
                 return plain(shape) <= DBL_MAX ? max(T(1.0) - T(1.0) / odds, T(0.0)) : T(NAN);
-            T all(1.0), term(1.0), left = n;
-            while (plain(left) > 0)
+            T all(1.0), term(1.0), remaining = n;
+            while (plain(remaining) > 0)
             {
                 // of very many, so many together that their ratios hardly differ
-                const int doublings = plain(left) > many ? std::ilogb(together * std::sqrt(plain(left))) : 0;
+                const int doublings = plain(remaining) > many ? std::ilogb(together * std::sqrt(plain(remaining))) : 0;
                 const double steps = std::ldexp(1.0, doublings);
-                const T middle = left - T((steps - 1.0) / 2.0), ratio = middle / (odds * (middle + shape - T(1.0)));
+                const T middle = remaining - T((steps - 1.0) / 2.0),
+                        ratio = middle / (odds * (middle + shape - T(1.0)));
                 T sum = ratio, power = ratio;
                 for (int k = 0; k < doublings; ++k)
                     sum = sum + sum * power, power = power * power;
@@ -163,7 +165,7 @@ namespace roofslate::quantities
                     return T(0.0);
                 if (plain(ratio) < 1 && plain(term) < 1e-17 * (1 - plain(ratio)) * plain(all))
                     break;
-                left = left - T(steps);
+                remaining = remaining - T(steps);
             }
             return T(1.0) / all;
         }
@@ -187,13 +189,13 @@ namespace roofslate::quantities
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
             in<slot_line_slope, T> b,
-            in<decoding_time_left, T> left,
+            in<decoding_time_left, T> decode_share,
             in<decoding_slots, T> N,
             in<slot_line_shape, T> shape,
             in<pooled_replicas, T> R,
             in<peakedness, T> z)
         {
-            const T odds = max(rate * D * b / left, 1e-100);
+            const T odds = max(rate * D * b / decode_share, 1e-100);
             return max(routine<batch_loss>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, odds), 1e-300);
         }
     };
@@ -210,17 +212,17 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<slots_taken_share, T> full,
             in<decode_load, T> decode,
-            in<decoding_time_left, T> left,
-            in<queue_room, T> room,
+            in<decoding_time_left, T> decode_share,
+            in<queue_room, T> queue_limit,
             in<pooled_replicas, T> R,
             in<service_load, T> load)
         {
             // a queue whose states have weights 1, y, ... y^q, after slots that are full with the weight 1
-            const T y = max(decode / left, 1e-9), q = min(count(room) * R, 1e9), x = log(y);
+            const T y = max(decode / decode_share, 1e-9), q = min(count(queue_limit) * R, 1e9), x = log(y);
             const T waiting = (q + 1.0) * (mean_decay<T>((q + 1.0) * x) / mean_decay<T>(x));
             const T before = (1.0 / full - 1.0) * exp(-(q * x));
             const T share = max(1.0 / (before + waiting), 1.0 - 1.0 / max(load, 1.0));
-            return select(count(room) < infinite, share, T(0.0));
+            return select(count(queue_limit) < infinite, share, T(0.0));
         }
     };
     struct request_goodput
@@ -233,8 +235,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<arrival_rate, T> rate,
             in<refused_share, T> refused,
-            in<request_attainment, T> kept)
-        { return rate * ((1.0 - refused) * kept); }
+            in<request_attainment, T> attained)
+        { return rate * ((1.0 - refused) * attained); }
     };
 
     // --- a day: a fleet for the peak, and one that follows ---

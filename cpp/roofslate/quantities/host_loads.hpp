@@ -25,7 +25,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("T_{hx}", "s", "mean exposed load time per request, prefixes plus adapters", "S-LoRA");
         template <class T> static constexpr T formula(in<exposed_prefix_load_time, T> t, in<adapter_load_time, T> T_L)
-        { return beside(t, T_L); }
+        { return plus_optional(t, T_L); }
     };
 
     // --- a preempted sequence: swap its KV cache, or recompute it ---
@@ -89,7 +89,7 @@ namespace roofslate::quantities
             in<kv_cache_copies, T> copies,
             in<lora_adapters, T> n,
             in<adapter_bytes, T> W_L)
-        { return beside(beside(spend(phi_w, W), spend(phi_kv, B * S * copies)), spend(n, W_L)); }
+        { return plus_optional(plus_optional(spend(phi_w, W), spend(phi_kv, B * S * copies)), spend(n, W_L)); }
     };
 
     using host_loads = list<

@@ -48,11 +48,11 @@ namespace roofslate::quantities
             in<replica_arrival_rate, T> rate,
             in<prompt_time_share, T> u,
             in<fresh_input_tokens, T> I,
-            in<prompt_room, T> room,
+            in<prompt_room, T> budget,
             in<current_step_time, T> t,
             in<single_sequence, T> one)
         {
-            const T chunked = u + rate * (count(I) / count(room)) * t / one;
+            const T chunked = u + rate * (count(I) / count(budget)) * t / one;
             return min(choose(mode, choose(policy, chunked, T(u)), T(0.0)), 0.999);
         }
     };
@@ -84,8 +84,8 @@ namespace roofslate::quantities
             in<single_sequence, T> one)
         {
             const T p = p_0 + prompt;
-            const T work = select(p == T(0.0), T(0.0), prompt / p), own = c_i * work;
-            const T spread = (c + choose(policy, c_i * c_i, own * own)) / (c + 1.0);
+            const T work = select(p == T(0.0), T(0.0), prompt / p), prompt_cv = c_i * work;
+            const T spread = (c + choose(policy, c_i * c_i, prompt_cv * prompt_cv)) / (c + 1.0);
             // Prompts that wait share one step and its fixed cost.
             const T more = meet * choose(policy, T(1.0), work);
             return select(load == T(0.0), 0.0 * (p * one), load / rate * one / (1.0 - more) * spread);
@@ -142,7 +142,7 @@ namespace roofslate::quantities
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
             in<fresh_input_tokens, T> I,
-            in<prompt_room, T> room,
+            in<prompt_room, T> budget,
             in<fresh_input_cv, T> c,
             in<input_length_ratio, T> ratio,
             in<current_step_time, T> t,
@@ -153,7 +153,7 @@ namespace roofslate::quantities
             in<time_per_output_token_factor, T> f,
             in<single_sequence, T> one)
         {
-            const T steps = steps_of<T>(count(I) * ratio, count(room), c);
+            const T steps = steps_of<T>(count(I) * ratio, count(budget), c);
             return reading_of<T>(mode, policy, T(ratio), steps, t, beside_steps, lag, work, p_0, f, one);
         }
     };
@@ -205,7 +205,7 @@ namespace roofslate::quantities
         const T& waited,
         in<current_step_time, T> t,
         in<step_token_budget, T> C,
-        in<prompt_room, T> room,
+        in<prompt_room, T> budget,
         in<fresh_input_tokens, T> I,
         in<loaded_prompt_step_time, T> prompt,
         in<single_sequence, T> one)
@@ -213,7 +213,7 @@ namespace roofslate::quantities
         const T tokens = count(I);
         const T alone =
             min(routine<arrivals_after>(rate * waited / one, variation), max(count(C) / tokens - 1.0, 0.0) / 2.0);
-        const T chunked = min(routine<arrivals_after>(rate * t / one, variation), count(room) / tokens / 2.0);
+        const T chunked = min(routine<arrivals_after>(rate * t / one, variation), count(budget) / tokens / 2.0);
         return choose(mode, choose(policy, chunked, alone) * (prompt * one), 0.0 * (prompt * one));
     }
     struct prompts_behind_time
@@ -229,13 +229,13 @@ namespace roofslate::quantities
             in<prompts_ahead_time, T> ahead,
             in<current_step_time, T> t,
             in<step_token_budget, T> C,
-            in<prompt_room, T> room,
+            in<prompt_room, T> budget,
             in<fresh_input_tokens, T> I,
             in<loaded_prompt_step_time, T> prompt,
             in<single_sequence, T> one)
         {
             const T waited = busy * t / 2.0 + meet * ahead;
-            return behind_of<T>(mode, policy, rate, variation, waited, t, C, room, I, prompt, one);
+            return behind_of<T>(mode, policy, rate, variation, waited, t, C, budget, I, prompt, one);
         }
     };
     struct rest_of_step_quantile
@@ -253,9 +253,9 @@ namespace roofslate::quantities
             Spec("m_{sq}", "s", "remaining time of the running step, mean below the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<busy_share, T> busy,
-            in<rest_of_step_quantile, T> rest,
+            in<rest_of_step_quantile, T> residual,
             in<current_step_time, T> t)
-        { return busy * rest * rest / (2.0 * t); }
+        { return busy * residual * residual / (2.0 * t); }
     };
     struct prompts_ahead_variation
     {
@@ -269,8 +269,8 @@ namespace roofslate::quantities
             in<prompt_overhead_time, T> p_0,
             in<loaded_prompt_step_time, T> prompt)
         {
-            const T p = p_0 + prompt, own = c_i * select(p == T(0.0), T(0.0), prompt / p);
-            return max((1.0 + choose(policy, c_i * c_i, own * own)) * 4.0 / 3.0 - 1.0, 1.0);
+            const T p = p_0 + prompt, prompt_cv = c_i * select(p == T(0.0), T(0.0), prompt / p);
+            return max((1.0 + choose(policy, c_i * c_i, prompt_cv * prompt_cv)) * 4.0 / 3.0 - 1.0, 1.0);
         }
     };
     struct prompts_ahead_quantile
@@ -284,9 +284,9 @@ namespace roofslate::quantities
         {
             const T of_those = max(1.0 - (1.0 - q) / max(meet, 1e-9), 1e-9);
             const T spread = log(1.0 + variation);
-            const T rest = exp(sqrt(spread) * routine<normal_quantile>(of_those) - spread / 2.0);
+            const T lognormal = exp(sqrt(spread) * routine<normal_quantile>(of_those) - spread / 2.0);
             const T several = routine<wait_quantile>(T(meet), q);
-            return ahead * select(meet > 1.0 - q, rest + meet * (several - rest), T(0.0));
+            return ahead * select(meet > 1.0 - q, lognormal + meet * (several - lognormal), T(0.0));
         }
     };
     struct prompts_ahead_mean
@@ -341,8 +341,8 @@ namespace roofslate::quantities
             in<slot_load, T> load)
         {
             const T decode = D * (t / N) * c_o;
-            const T own = (decode * decode + variance) / (w * w);
-            const T h = (c + own) / (c + 1.0), busy = min(load, 0.999);
+            const T service_scv = (decode * decode + variance) / (w * w);
+            const T h = (c + service_scv) / (c + 1.0), busy = min(load, 0.999);
             const T spread = 1.0 + (h - 1.0) * pow(max(busy, 1e-9), select(h > 1.0, T(2.3), 0.75 * c));
             const T wait = w * one / R / (1.0 - met_share<T>(busy, T(c))) * spread;
             return select(load < 1.0, wait, T(infinite));
@@ -392,7 +392,7 @@ namespace roofslate::quantities
             Spec("T_{10}", "s", "mean time to first token (TTFT), waiting and other prompts excluded", "Q6");
         template <class T> static constexpr T formula(
             in<request_overhead, T> t_r,
-            in<own_prompt_time, T> own,
+            in<own_prompt_time, T> own_time,
             in<first_decode_step_time, T> step,
             in<exposed_kv_transfer_time, T> T_x,
             in<prefix_load_time, T> T_l,
@@ -401,7 +401,7 @@ namespace roofslate::quantities
             in<current_step_time, T> t)
         {
             const T passes = max(n_w - 0.5, 0.0) + (n_r - 1.0) / 2.0; // the remaining running step is a separate term
-            return t_r + own + (step + beside(T_x, T_l)) + spend(passes, t);
+            return t_r + own_time + (step + plus_optional(T_x, T_l)) + spend(passes, t);
         }
     };
     struct loaded_first_token_time
@@ -428,9 +428,9 @@ namespace roofslate::quantities
             Spec("T_{iq} - T_i", "s", "prefill and first-token time, percentile minus mean", "Q6");
         template <class T> static constexpr T formula(
             in<own_prompt_time_quantile, T> own_q,
-            in<own_prompt_time, T> own,
+            in<own_prompt_time, T> own_time,
             in<step_time_spread, T> spread)
-        { return own_q - own + spread; }
+        { return own_q - own_time + spread; }
     };
     struct time_to_first_token_quantile
     {
@@ -438,12 +438,12 @@ namespace roofslate::quantities
             Spec("T_{fq}", "s", "time to first token (TTFT) at the percentile, inf if overloaded", "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
-            in<rest_of_step_quantile, T> rest,
+            in<rest_of_step_quantile, T> residual,
             in<rest_of_step_mean, T> rest_m,
             in<prompts_ahead_quantile, T> ahead_q,
             in<prompts_ahead_mean, T> ahead_m,
             in<fixed_first_token_time, T> fixed,
-            in<own_prompt_time_spread, T> own,
+            in<own_prompt_time_spread, T> own_spread,
             in<prompts_behind_time, T> behind,
             in<prompts_behind_quantile, T> behind_q,
             in<slot_wait_probability, T> waits,
@@ -451,12 +451,12 @@ namespace roofslate::quantities
             in<time_to_first_token_factor, T> f,
             in<service_load, T> load)
         {
-            const T seat = select(load < 1.0, wait, 0.0 * rest) / f,
+            const T seat = select(load < 1.0, wait, 0.0 * residual) / f,
                     seat_q = seat * routine<wait_quantile>(T(waits), q);
             const T behind_m = behind * routine<wait_below>(T(1.0), q);
             const T seat_m = seat * routine<wait_below>(T(waits), q);
-            const T far = routine<signed_square>(rest - rest_m) + routine<signed_square>(ahead_q - ahead_m)
-                + routine<signed_square>(own) + routine<signed_square>(behind_q - behind_m)
+            const T far = routine<signed_square>(residual - rest_m) + routine<signed_square>(ahead_q - ahead_m)
+                + routine<signed_square>(own_spread) + routine<signed_square>(behind_q - behind_m)
                 + routine<signed_square>(seat_q - seat_m);
             const T away = routine<signed_root>(far);
             return select(load < 1.0, (fixed + (rest_m + ahead_m + behind_m + seat_m) + away) * f, T(infinite));
@@ -522,8 +522,8 @@ namespace roofslate::quantities
             in<single_sequence, T> one)
         {
             // Requests that wait for a slot come when one is free, not in bursts.
-            const T left = max(1.0 - u, 1e-6), p = p_0 + prompt, counts = 1.0 + (variation - 1.0) * (1.0 - waits);
-            return rate * ((p * p * counts + variance) / (left * left)) * ((excess + least) / D * one);
+            const T idle = max(1.0 - u, 1e-6), p = p_0 + prompt, counts = 1.0 + (variation - 1.0) * (1.0 - waits);
+            return rate * ((p * p * counts + variance) / (idle * idle)) * ((excess + least) / D * one);
         }
     };
     struct token_time_joint_variance
@@ -559,9 +559,9 @@ namespace roofslate::quantities
         in<token_time_prompt_variance, T> v_p,
         in<decode_odds, T> r)
     {
-        const T own = delay / length;
-        const T variance = v_j / (1.0 + (1.0 - r) / 3.0 * length) + v_p / length + own * own;
-        return routine<gamma_share>(x, excess + own, variance);
+        const T mean_delay = delay / length;
+        const T variance = v_j / (1.0 + (1.0 - r) / 3.0 * length) + v_p / length + mean_delay * mean_delay;
+        return routine<gamma_share>(x, excess + mean_delay, variance);
     }
     struct quick_answer_share
     {
@@ -610,9 +610,9 @@ namespace roofslate::quantities
             in<decode_odds, T> r,
             in<output_cv, T> c)
         {
-            const T more = 1.0 + c * c, own = delay * more;
-            const T variance = v_j / (1.0 + (1.0 - r) / 3.0) + v_p * more + own * own;
-            return least + routine<gamma_quantile>(T(q), excess + own, variance);
+            const T more = 1.0 + c * c, mean_delay = delay * more;
+            const T variance = v_j / (1.0 + (1.0 - r) / 3.0) + v_p * more + mean_delay * mean_delay;
+            return least + routine<gamma_quantile>(T(q), excess + mean_delay, variance);
         }
     };
     struct guessed_quick_share
@@ -719,8 +719,8 @@ namespace roofslate::quantities
             in<service_load, T> load)
         {
             const T some = max(B, 1e-6 * one);
-            const T others = routine<gamma_quantile>(T(q), some, max(variance, 1e-9 * (some * some)));
-            return select(load < 1.0, min(least + b * others, max(full, least)), T(infinite));
+            const T concurrent = routine<gamma_quantile>(T(q), some, max(variance, 1e-9 * (some * some)));
+            return select(load < 1.0, min(least + b * concurrent, max(full, least)), T(infinite));
         }
     };
     struct prompt_gap_limit
@@ -732,12 +732,12 @@ namespace roofslate::quantities
             in<prompt_policy, T> policy,
             in<loaded_prompt_step_time, T> prompt,
             in<fresh_input_tokens, T> I,
-            in<prompt_room, T> room,
+            in<prompt_room, T> budget,
             in<current_step_time, T> t,
             in<single_sequence, T> one)
         {
             const T endless = T(infinite) * t;
-            return choose(mode, choose(policy, prompt * one * (count(room) / count(I)), endless), endless);
+            return choose(mode, choose(policy, prompt * one * (count(budget) / count(I)), endless), endless);
         }
     };
     struct time_per_output_token_quantile
@@ -762,9 +762,10 @@ namespace roofslate::quantities
             in<sampled_length, T> single,
             in<service_load, T> load)
         {
-            const T found = least + through<T>(q, second - least, T(second_share), third - least, T(third_share));
+            const T interpolated =
+                least + through<T>(q, second - least, T(second_share), third - least, T(third_share));
             const T rare = least + (excess + delay) / (1.0 - q); // Markov: near no load hardly an answer is disturbed
-            return select(load < 1.0, min(min(found, full), min(calm + most / single, rare)), T(infinite));
+            return select(load < 1.0, min(min(interpolated, full), min(calm + most / single, rare)), T(infinite));
         }
     };
     struct prompt_step_share
@@ -837,12 +838,12 @@ namespace roofslate::quantities
             in<current_step_time, T> t,
             in<single_sequence, T> one)
         {
-            const T left = max(1.0 - u, 0.001), p = p_0 + prompt, x = rate * t / one;
+            const T idle = max(1.0 - u, 0.001), p = p_0 + prompt, x = rate * t / one;
             const T counts =
                 select(variation == T(1.0), T(1.0), 1.0 + 2.0 * (routine<arrivals_after>(x, variation) - x));
-            const T alone = (variance + p * p * counts) / (left * left);
-            const T chunked = variance + p * p * (counts + rate * rate * variance) / (left * (1.0 + u));
-            const T square = rate * t * one / left * choose(policy, chunked, alone) + work * work;
+            const T unchunked = (variance + p * p * counts) / (idle * idle);
+            const T chunked = variance + p * p * (counts + rate * rate * variance) / (idle * (1.0 + u));
+            const T square = rate * t * one / idle * choose(policy, chunked, unchunked) + work * work;
             const T all = max(work * mean, 1e-12 * (t * t));
             return log(max(select(mean > 0.0 * t, square / all, T(1.0)), 1.0 + 1e-6));
         }
@@ -878,8 +879,8 @@ namespace roofslate::quantities
         in<prompt_gap_limit, T> most,
         in<current_step_time, T> t)
     {
-        const T some = max(mean, 1e-9 * t), room = max(min(most, 1e6 * some), 1e-9 * t);
-        return choose(policy, share * full_steps_of<T>(x, some, spread, room), T(0.0));
+        const T some = max(mean, 1e-9 * t), limit = max(min(most, 1e6 * some), 1e-9 * t);
+        return choose(policy, share * full_steps_of<T>(x, some, spread, limit), T(0.0));
     }
     struct prompt_gap_guess
     {

@@ -43,7 +43,7 @@ namespace roofslate::quantities
             in<deployed_weight_bytes, T> W,
             in<offloaded_weight_fraction, T> phi,
             in<resident_adapter_bytes, T> W_L)
-        { return beside(spend_beside(T(W), phi, -W), W_L); }
+        { return plus_optional(spend_beside(T(W), phi, -W), W_L); }
     };
     struct offloaded_weight_time
     {

@@ -194,7 +194,7 @@ namespace roofslate::quantities
             in<hop_bandwidth, T> u)
         {
             const T hops = spend(P - 1.0, d * (w / eta) / (count(G_P) * u));
-            return beside(t_a + t_e, hops);
+            return plus_optional(t_a + t_e, hops);
         }
     };
     struct communication

@@ -12,10 +12,10 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("r_x", "1", "ratio of all-to-all traffic per expert to stage-hop traffic", "R3.1").positive();
         template <class T> static constexpr T formula(
-            in<dispatch_bytes_per_element, T> there,
+            in<dispatch_bytes_per_element, T> dispatch,
             in<combine_bytes_per_element, T> back,
             in<activation_bytes_per_element, T> hop)
-        { return (there + back) / hop; }
+        { return (dispatch + back) / hop; }
     };
     struct pipeline_traffic_threshold
     {

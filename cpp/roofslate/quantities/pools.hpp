@@ -119,8 +119,8 @@ namespace roofslate::quantities
             in<single_sequence, T> one,
             in<prefill_wait_time, T> pool)
         {
-            const T own = prompts_ahead_time::formula<T>(policy, load, meet, rate, c, c_i, p_0, prompt, one);
-            return choose(mode, own, pool);
+            const T own_wait = prompts_ahead_time::formula<T>(policy, load, meet, rate, c, c_i, p_0, prompt, one);
+            return choose(mode, own_wait, pool);
         }
     };
     struct load_of_pools
@@ -133,8 +133,8 @@ namespace roofslate::quantities
             in<token_budget_load, T> budget,
             in<prefill_pool_load, T> pool)
         {
-            const T own = service_load::formula<T>(work, budget);
-            return choose(mode, own, max(own, pool));
+            const T own_load = service_load::formula<T>(work, budget);
+            return choose(mode, own_load, max(own_load, pool));
         }
     };
     struct limit_of_pools
@@ -149,8 +149,8 @@ namespace roofslate::quantities
             in<token_budget_load, T> budget,
             in<load_of_pools, T> both)
         {
-            const T own = load_limit::formula<T>(work, decode, prompts, budget);
-            return select(both > service_load::formula<T>(work, budget), T(3.0), own);
+            const T own_limit = load_limit::formula<T>(work, decode, prompts, budget);
+            return select(both > service_load::formula<T>(work, budget), T(3.0), own_limit);
         }
     };
 
@@ -257,8 +257,8 @@ namespace roofslate::quantities
             Spec("c_{I\\Sigma}", "USD/token", "cost per uncached input token, prefill pool if disaggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
-            in<concurrent_prefill_time, T> beside,
-            in<prefill_time, T> apart,
+            in<concurrent_prefill_time, T> mixed,
+            in<prefill_time, T> separate,
             in<time_per_output_token_factor, T> f,
             in<replica_price, T> p,
             in<fresh_input_tokens, T> I,
@@ -267,8 +267,8 @@ namespace roofslate::quantities
             in<arrival_rate, T> rate,
             in<load_factor, T> share)
         {
-            const T own = cost_per_input_token::formula<T>(mode, beside, apart, f, p, I);
-            return choose(mode, own, p_P * R_P / rate / I / share);
+            const T own_cost = cost_per_input_token::formula<T>(mode, mixed, separate, f, p, I);
+            return choose(mode, own_cost, p_P * R_P / rate / I / share);
         }
     };
     struct pool_tokens_per_second_per_chip

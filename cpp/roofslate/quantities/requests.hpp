@@ -72,7 +72,7 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<recurrent_state_bytes, T> S_0)
         {
-            const T earlier = beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); // mean of the passes
+            const T earlier = plus_optional(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); // mean of the passes
             const T tokens = mean_of_layers<T>(share, min(earlier, K), min(earlier, w));
             return select(earlier == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, earlier, S_0, k));
         }
@@ -127,7 +127,7 @@ namespace roofslate::quantities
             in<prefix_length, T> L_p,
             in<selected_tokens, T> K,
             in<input_cv, T> c)
-        { return min(beside(I * ((1.0 + c * c) / 2.0), L_p), K); }
+        { return min(plus_optional(I * ((1.0 + c * c) / 2.0), L_p), K); }
     };
     struct prefill_dense_time
     {
@@ -234,7 +234,7 @@ namespace roofslate::quantities
             in<offloaded_weight_time, T> t_h,
             in<pipeline_stages, T> P)
         {
-            const T time = t_c + beside(beside(t_u, t_p), t_r);
+            const T time = t_c + plus_optional(plus_optional(t_u, t_p), t_r);
             // without decode in the same pass, only prefill waits for offloaded weights
             return select(t_h == T(0.0), time, choose(mode, time, max(time, n * t_h / B_p))) / P;
         }
@@ -288,7 +288,7 @@ namespace roofslate::quantities
         {
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
             const T longer = select(t_h == T(0.0), with_prompts - t, max(with_prompts - t - t_h, 0.0));
-            const T added = ((longer + launches) / n + beside(beside(t_u, t_x), t_r)) / P;
+            const T added = ((longer + launches) / n + plus_optional(plus_optional(t_u, t_x), t_r)) / P;
             return select(t_kv < T(infinite), added, T(infinite));
         }
     };
@@ -352,7 +352,7 @@ namespace roofslate::quantities
             in<exposed_ring_time, T> t_r)
         {
             const T groups = select(G_c == T(1.0), G_c, min(G_c, G_d)); // no more than there are
-            return t_c / (G_t * groups) + t_k / G_P + beside(beside(t_u, t_x), t_r);
+            return t_c / (G_t * groups) + t_k / G_P + plus_optional(plus_optional(t_u, t_x), t_r);
         }
     };
     struct prompt_adapter_time
@@ -382,7 +382,7 @@ namespace roofslate::quantities
             in<prompt_batch, T> B_p,
             in<prompt_work_time, T> work)
         {
-            const T fixed = n * (beside(t_w, t_L) + (t_K * f + t_l));
+            const T fixed = n * (plus_optional(t_w, t_L) + (t_K * f + t_l));
             return select(t_h == T(0.0), fixed, max(n * t_h - B_p * work, fixed));
         }
     };
@@ -502,7 +502,7 @@ namespace roofslate::quantities
             in<time_to_first_token_factor, T> f)
         {
             const T passes = e * (n_w + (n_r - 1.0) / 2.0); // a request comes anywhere in the interval
-            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + beside(T_x, T_l)) * f;
+            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + plus_optional(T_x, T_l)) * f;
         }
     };
     struct service_time
@@ -591,12 +591,12 @@ namespace roofslate::quantities
                 .replaced_by_where<pool_cost_per_input_token, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
-            in<concurrent_prefill_time, T> beside,
-            in<prefill_time, T> apart,
+            in<concurrent_prefill_time, T> mixed,
+            in<prefill_time, T> separate,
             in<time_per_output_token_factor, T> f,
             in<replica_price, T> p,
             in<fresh_input_tokens, T> I)
-        { return choose(mode, beside, apart) * (f * p / I); }
+        { return choose(mode, mixed, separate) * (f * p / I); }
     };
     struct load_factor
     {

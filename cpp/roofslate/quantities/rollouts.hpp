@@ -425,12 +425,12 @@ namespace roofslate::quantities
             in<rollout_limit_ratio, T> most,
             in<mean_rollout_tokens, T> mean,
             in<longest_rollout_tokens, T> longest,
-            in<last_rollouts_tokens, T> rest,
+            in<last_rollouts_tokens, T> tail_tokens,
             in<emitted_length, T> e)
         {
             // Either the slots run evenly, or the last rollouts start before the first ones have ended evenly.
             const T under_way = m / mean * (m * routine<cut_square>(cv, most)) / 2.0; // answered of these by the end
-            const T settled = n / N * mean - under_way + rest, unsettled = longest + (n / N - 1.0) * mean;
+            const T settled = n / N * mean - under_way + tail_tokens, unsettled = longest + (n / N - 1.0) * mean;
             return select(n <= N, longest, min(settled, unsettled)) / e;
         }
     };

@@ -36,9 +36,9 @@ namespace roofslate::quantities
     private:
         static double per_b(double batch_slots, double load)
         {
-            const double whole =
+            const double complete =
                 sqrt(6.283185307179586 * batch_slots) * exp(stirling_error(batch_slots) + batch_slots * excess(load));
-            return whole - lower_part(batch_slots * load, batch_slots * (1 - load));
+            return complete - lower_part(batch_slots * load, batch_slots * (1 - load));
         }
         // ln Gamma(c + 1) less Stirling's formula.
         static double stirling_error(double c)
@@ -262,10 +262,10 @@ namespace roofslate::quantities
             Spec("K_\\mathrm{full}", "byte/sequence", "KV-cache size per sequence filling the HBM", "R1.15");
         template <class T> static constexpr T formula(
             in<kv_cache_memory_share, T> eta,
-            in<kv_cache_capacity, T> room,
+            in<kv_cache_capacity, T> capacity,
             in<kv_cache_copies, T> copies,
             in<sequences_in_flight, T> B)
-        { return select(B == T(0.0), T(0.0), room_for_caches<T>(eta, room, copies) / B); }
+        { return select(B == T(0.0), T(0.0), room_for_caches<T>(eta, capacity, copies) / B); }
     };
     struct full_memory_context
     {

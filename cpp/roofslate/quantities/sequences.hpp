@@ -33,21 +33,21 @@ namespace roofslate::quantities
     // Memory for the KV caches of running sequences, divided by the copies of each.
     template <class T> constexpr auto room_for_caches(
         in<kv_cache_memory_share, T> eta,
-        in<kv_cache_capacity, T> room,
+        in<kv_cache_capacity, T> capacity,
         in<kv_cache_copies, T> copies)
-    { return (eta / copies) * room; }
+    { return (eta / copies) * capacity; }
     struct memory_limited_sequences
     {
         static constexpr Spec spec =
             Spec("B_G", "sequence", "memory-limited sequences, all batches in flight", "R6.13");
         template <class T> static constexpr T formula(
             in<kv_cache_memory_share, T> eta,
-            in<kv_cache_capacity, T> room,
+            in<kv_cache_capacity, T> capacity,
             in<kv_cache_copies, T> copies,
             in<hbm_prefix_cache, T> C_h,
             in<resident_kv_bytes, T> S)
         {
-            const T all = room_for_caches<T>(eta, room, copies);
+            const T all = room_for_caches<T>(eta, capacity, copies);
             return select(C_h == T(0.0), all, max(all - C_h, 0.0)) / S;
         }
     };
@@ -79,8 +79,8 @@ namespace roofslate::quantities
             in<concurrency, T> n_c,
             in<memory_limited_sequences, T> most)
         {
-            const T room = select(count(most) < T(1.0), T(0.0), most); // 0 if not even one fits
-            return choose(which, min(n_c, room), n_c);
+            const T limit = select(count(most) < T(1.0), T(0.0), most); // 0 if not even one fits
+            return choose(which, min(n_c, limit), n_c);
         }
     };
     struct admitted_batch

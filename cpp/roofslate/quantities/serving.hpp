@@ -23,7 +23,7 @@ namespace roofslate::quantities
             in<active_parameters, T> N_a,
             in<lora_adapters, T> n,
             in<adapter_parameters, T> N_L)
-        { return two * beside(N_a, adapted_with<T>(n, N_L)); }
+        { return two * plus_optional(N_a, adapted_with<T>(n, N_L)); }
     };
     struct arithmetic
     {
@@ -128,7 +128,7 @@ namespace roofslate::quantities
             in<lora_adapters, T> n,
             in<adapter_parameters, T> N_L,
             in<dense_product_flops, T> F_d)
-        { return two * (beside(N_c, adapted_with<T>(n, N_L)) / F_d); }
+        { return two * (plus_optional(N_c, adapted_with<T>(n, N_L)) / F_d); }
     };
     struct expert_chip_time_per_token
     {
@@ -225,7 +225,7 @@ namespace roofslate::quantities
             in<placement_balance, T> balance,
             in<expert_coverage, T> coverage,
             in<fetched_adapter_bytes, T> W_L)
-        { return beside(bytes_at_coverage<T>(which, X, all, W_c, W_X, l, balance, coverage), W_L); }
+        { return plus_optional(bytes_at_coverage<T>(which, X, all, W_c, W_X, l, balance, coverage), W_L); }
     };
     struct fetched_expert_bytes
     {
@@ -307,7 +307,9 @@ namespace roofslate::quantities
             in<stage_host_bandwidth, T> M_h)
         {
             const T streamed = select(W_s == T(0.0), T(0.0), W_s / M_h);
-            return beside(beside(spend(phi_w, (W - W_L) / M_h), streamed), spend(phi_kv, B * r * copies / M_h));
+            return plus_optional(
+                plus_optional(spend(phi_w, (W - W_L) / M_h), streamed),
+                spend(phi_kv, B * r * copies / M_h));
         }
     };
 
@@ -359,13 +361,13 @@ namespace roofslate::quantities
             in<batch_size, T> B,
             in<attention_data_parallel, T> G_d,
             in<host_wait_time, T> t_h)
-        { return beside(t_K + t_l + (t_u + spend(t_a, tokens) + spend(each, B / G_d)), t_h); }
+        { return plus_optional(t_K + t_l + (t_u + spend(t_a, tokens) + spend(each, B / G_d)), t_h); }
     };
     struct pass_time
     {
         static constexpr Spec spec = Spec("t", "s", "forward-pass time", "R1.1");
         template <class T> static constexpr T formula(in<roofline_time, T> t, in<pass_overhead, T> t_o)
-        { return beside(t, t_o); }
+        { return plus_optional(t, t_o); }
     };
     struct bottleneck
     {

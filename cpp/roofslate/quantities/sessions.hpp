@@ -208,15 +208,15 @@ namespace roofslate::quantities
     // Tokens by which a prompt grows from one turn to the next.
     template <class T> constexpr auto turn_growth(
         in<turn_input_tokens, T> I_t,
-        in<kept_output_share, T> kept,
+        in<kept_output_share, T> kept_share,
         in<output_tokens, T> O)
-    { return I_t + kept * O; }
+    { return I_t + kept_share * O; }
     // New tokens of a later turn. If part of an answer is dropped, the tokens behind it are prefilled again.
     template <class T> constexpr auto later_turn_tokens(
         in<turn_input_tokens, T> I_t,
-        in<kept_output_share, T> kept,
+        in<kept_output_share, T> kept_share,
         in<output_tokens, T> O)
-    { return select(kept == T(1.0), T(I_t), turn_growth<T>(I_t, kept, O)); }
+    { return select(kept_share == T(1.0), T(I_t), turn_growth<T>(I_t, kept_share, O)); }
     struct turn_prompt_tokens
     {
         static constexpr Spec spec =
@@ -225,9 +225,9 @@ namespace roofslate::quantities
             in<turn_input_tokens, T> I_t,
             in<first_prompt_tokens, T> I_0,
             in<mean_earlier_turns, T> m,
-            in<kept_output_share, T> kept,
+            in<kept_output_share, T> kept_share,
             in<output_tokens, T> O)
-        { return I_t + I_0 + spend(m, turn_growth<T>(I_t, kept, O)); }
+        { return I_t + I_0 + spend(m, turn_growth<T>(I_t, kept_share, O)); }
     };
     struct session_prompt_tokens
     {
@@ -248,9 +248,9 @@ namespace roofslate::quantities
             in<turn_input_tokens, T> I_t,
             in<first_prompt_tokens, T> I_0,
             in<shared_prompt_tokens, T> I_s,
-            in<kept_output_share, T> kept,
+            in<kept_output_share, T> kept_share,
             in<output_tokens, T> O)
-        { return (I_t + (I_0 - I_s)) / n + q * later_turn_tokens<T>(I_t, kept, O); }
+        { return (I_t + (I_0 - I_s)) / n + q * later_turn_tokens<T>(I_t, kept_share, O); }
     };
     struct prefix_hit_ceiling
     {
@@ -471,10 +471,10 @@ namespace roofslate::quantities
             in<turns_distribution, T> which,
             in<turn_prompt_tokens, T> I,
             in<turn_input_tokens, T> I_t,
-            in<kept_output_share, T> kept,
+            in<kept_output_share, T> kept_share,
             in<output_tokens, T> O)
         {
-            const T spread = sqrt(variance_of_earlier_turns<T>(n, which)) * turn_growth<T>(I_t, kept, O) / I;
+            const T spread = sqrt(variance_of_earlier_turns<T>(n, which)) * turn_growth<T>(I_t, kept_share, O) / I;
             return select(n == T(1.0), T(0.0), spread);
         }
     };
@@ -495,20 +495,20 @@ namespace roofslate::quantities
             in<shared_prompt_tokens, T> I_s,
             in<turn_input_tokens, T> I_t,
             in<input_cv, T> c_i,
-            in<kept_output_share, T> kept,
+            in<kept_output_share, T> kept_share,
             in<output_tokens, T> O,
             in<output_cv, T> c_o)
         {
             const T shared = I_s / I, hits = min(max((hit_rate - shared) / max(most - shared, 1e-300), 0.0), 1.0);
-            const T first = I_t + (I_0 - I_s), grows = turn_growth<T>(I_t, kept, O),
-                    hit = later_turn_tokens<T>(I_t, kept, O);
+            const T first = I_t + (I_0 - I_s), grows = turn_growth<T>(I_t, kept_share, O),
+                    hit = later_turn_tokens<T>(I_t, kept_share, O);
             const T mean = first / n + q * (hits * hit) + (1.0 - hits) * (q * first + grows * earlier);
             const T beyond = first - mean, squares = variance_of_earlier_turns<T>(n, which) + earlier * earlier;
             const T missed = q * (beyond * beyond) + 2.0 * (beyond * grows) * earlier + grows * grows * squares;
             const T over_turns = beyond * beyond / n + q * hits * ((hit - mean) * (hit - mean)) + (1.0 - hits) * missed;
             const T again = (1.0 - hits) * earlier, of_input = (c_i * I_t) * (c_i * I_t) * (1.0 + again),
-                    of_output = (c_o * kept * O) * (c_o * kept * O)
-                * (again + select(kept == T(1.0), T(0.0), q * hits));
+                    of_output = (c_o * kept_share * O) * (c_o * kept_share * O)
+                * (again + select(kept_share == T(1.0), T(0.0), q * hits));
             return sqrt(over_turns + of_input + of_output) / mean;
         }
     };
@@ -617,10 +617,10 @@ namespace roofslate::quantities
             in<prefill_latency, T> t_p,
             in<fresh_input_tokens, T> I_f,
             in<turn_input_tokens, T> I_t,
-            in<kept_output_share, T> kept,
+            in<kept_output_share, T> kept_share,
             in<output_tokens, T> O)
         {
-            const T hidden = t_p * min(later_turn_tokens<T>(I_t, kept, O) / I_f, 1.0); // layers stream
+            const T hidden = t_p * min(later_turn_tokens<T>(I_t, kept_share, O) / I_f, 1.0); // layers stream
             const T from_dram = spend(h_d, max(S_r * B_p / m_d - hidden, 0.0));
             const T from_ssd = spend(h_s, max(S_r * B_p / m_s - hidden, 0.0));
             return select(n == T(1.0), T(0.0), q * (from_dram + from_ssd));

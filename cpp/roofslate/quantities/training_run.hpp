@@ -366,9 +366,9 @@ namespace roofslate::quantities
             return tokens / count(G_P) * (n_e / P * d * w) * (2.0 * (2.0 + again) * mu * max(sent / u, R_o / u_o));
         }
     };
-    // Number of copies in a domain if they are `apart` chips from one another.
-    template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& apart)
-    { return domain / min(apart, domain); }
+    // Number of copies in a domain if they are `spacing` chips from one another.
+    template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& spacing)
+    { return domain / min(spacing, domain); }
     struct dense_copy_link_bandwidth
     {
         static constexpr Spec spec = Spec(
@@ -483,9 +483,10 @@ namespace roofslate::quantities
             in<link_overlap, T> o,
             in<link_efficiency, T> eta)
         {
-            const T left = 1.0 - o_s, both = select(is<pipeline_schedule>(which, "dualpipe"), left, T(1.0)),
-                    hops = select(is<pipeline_schedule>(which, "interleaved"), left, both);
-            return choose(l, T(0.0), (beside(t_t, t_k) + t_x * both + t_h * hops) * ((1.0 - o) / eta));
+            const T compute_share = 1.0 - o_s,
+                    both = select(is<pipeline_schedule>(which, "dualpipe"), compute_share, T(1.0)),
+                    hops = select(is<pipeline_schedule>(which, "interleaved"), compute_share, both);
+            return choose(l, T(0.0), (plus_optional(t_t, t_k) + t_x * both + t_h * hops) * ((1.0 - o) / eta));
         }
     };
     struct training_bytes_per_weight
@@ -567,15 +568,15 @@ namespace roofslate::quantities
             in<dequantization_time, T> t_q,
             in<stage_communication_time, T> t_u,
             in<stage_balance, T> b,
-            in<output_head_place, T> place,
+            in<output_head_place, T> placement,
             in<output_head_time, T> t_l,
             in<layers_per_stage, T> n,
             in<pipeline_stages, T> P)
         {
             // The last stage lacks the layers that the fullest ones have more: in their time it works with the head.
-            const T around = t_a + beside(t_K, t_q) + t_u, rest = t_c - t_l + around;
+            const T around = t_a + plus_optional(t_K, t_q) + t_u, rest = t_c - t_l + around;
             const T beyond = max(P * (t_l - rest * ((ceil(n) - n) / n)), T(0.0));
-            return choose(place, (t_c + around) / b, rest / b + beyond);
+            return choose(placement, (t_c + around) / b, rest / b + beyond);
         }
     };
 
@@ -670,9 +671,10 @@ namespace roofslate::quantities
             in<optimizer_state_bytes, T> O,
             in<frozen_bytes_per_chip, T> S_f)
         {
-            const T whole = N_c + N_k, shared = N_c / G_1 + N_k / G_2;
-            const T changed = choose(z, (w + g) * whole, (w + g) * whole, w * whole + g * shared, (w + g) * shared);
-            return weight_copies<T>(which, P) * beside(changed, S_f) + O;
+            const T parameters = N_c + N_k, shared = N_c / G_1 + N_k / G_2;
+            const T changed =
+                choose(z, (w + g) * parameters, (w + g) * parameters, w * parameters + g * shared, (w + g) * shared);
+            return weight_copies<T>(which, P) * plus_optional(changed, S_f) + O;
         }
     };
     struct routed_copy_link_bandwidth
@@ -906,7 +908,7 @@ namespace roofslate::quantities
             in<hidden_size, T> d,
             in<activation_bytes_per_element, T> w,
             in<activation_policy, T> policy,
-            in<kept_activations, T> kept,
+            in<kept_activations, T> saved,
             in<whole_activations_of_a_layer, T> five,
             in<sequence_parallel, T> divided,
             in<kept_score_bytes_per_token, T> scores,
@@ -914,9 +916,11 @@ namespace roofslate::quantities
         {
             // Two outputs of large matrices are summed across the group and so are whole; a layer's input is whole as
             // well.
-            const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
+            const T undivided = choose(policy, min(five, saved), min(T(2.0), saved), saved);
             return tokens / (n * G_P)
-                * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole + more))
+                * (d * w
+                       * (undivided * choose(l, T(1.0), choose(divided, count(G_t), T(1.0)))
+                          + (saved - undivided + more))
                    + scores);
         }
     };

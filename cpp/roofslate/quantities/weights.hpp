@@ -57,7 +57,7 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<redundant_experts, T> R,
             in<expert_parallel, T> G_e)
-        { return beside(X, R) / G_e; }
+        { return plus_optional(X, R) / G_e; }
     };
     struct leftover_experts
     {
@@ -68,7 +68,7 @@ namespace roofslate::quantities
             in<redundant_experts, T> R,
             in<expert_parallel, T> G_e,
             in<experts_per_chip, T> X_G)
-        { return beside(X, R) - floor(X_G) * G_e; }
+        { return plus_optional(X, R) - floor(X_G) * G_e; }
     };
     struct max_experts_per_chip
     {

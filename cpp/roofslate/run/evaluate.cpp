@@ -48,14 +48,14 @@ namespace roofslate
         {
             const int node = closure.node(registry().at(quantities[k]));
             const AxisSet axes = graph[node].axes;
-            std::vector<std::size_t> own, own_shape;
+            std::vector<std::size_t> own_axes, own_shape;
             for (std::size_t a = 0; a < shape.size(); ++a)
                 if (axes >> a & 1)
-                    own.push_back(a), own_shape.push_back(shape[a]), results[k].axes.push_back(names[a]);
+                    own_axes.push_back(a), own_shape.push_back(shape[a]), results[k].axes.push_back(names[a]);
             results[k].values.resize(own_shape);
             Output o{node, results[k].values.data(), {}, false};
-            for (std::size_t d = 0; d < own.size(); ++d)
-                o.stride[own[d]] = std::ptrdiff_t(results[k].values.strides()[d]);
+            for (std::size_t d = 0; d < own_axes.size(); ++d)
+                o.stride[own_axes[d]] = std::ptrdiff_t(results[k].values.strides()[d]);
             outputs.push_back(o);
         }
         store(graph, outputs, options);

@@ -45,9 +45,9 @@ namespace roofslate
             {
                 if (!known_ || CPU_COUNT(&all_) < 2)
                     return;
-                cpu_set_t others = all_;
-                CPU_CLR(sched_getcpu(), &others);
-                pthread_setaffinity_np(thread, sizeof others, &others);
+                cpu_set_t other_cpus = all_;
+                CPU_CLR(sched_getcpu(), &other_cpus);
+                pthread_setaffinity_np(thread, sizeof other_cpus, &other_cpus);
             }
             bool operator==(const Processors& p) const { return known_ && p.known_ && CPU_EQUAL(&all_, &p.all_); }
 
@@ -89,7 +89,7 @@ namespace roofslate
     struct Helpers::Crew
     {
         std::mutex mutex{};
-        std::condition_variable wanted{};
+        std::condition_variable work_ready{};
         std::list<Task*> tasks{}; // with something open
         std::atomic<int> open{0}; // of all tasks
         int idle = 0; // threads without a task
@@ -137,7 +137,7 @@ namespace roofslate
                         return;
                     }
                     const auto self = all.asleep.insert(all.asleep.end(), current_thread());
-                    all.wanted.wait(lock, [&] { return !all.tasks.empty(); });
+                    all.work_ready.wait(lock, [&] { return !all.tasks.empty(); });
                     all.asleep.erase(self);
                     mine.reset();
                 }
@@ -191,7 +191,7 @@ namespace roofslate
         for (auto thread = crew_.asleep.begin(); thread != crew_.asleep.end() && woken < task_->open; ++thread, ++woken)
         {
             task_->processors.send_elsewhere(*thread);
-            crew_.wanted.notify_one();
+            crew_.work_ready.notify_one();
         }
     }
     bool Helpers::end_within(std::chrono::milliseconds limit)

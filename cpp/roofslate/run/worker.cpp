@@ -217,11 +217,12 @@ namespace roofslate
     {
         if (begin != e.begin || end != e.end || e.row - line_ >= line_rows_ || s.from_row_to_row == Direction::unknown)
             return false;
-        const bool whole = e.last == (s.from_begin ? end : begin), none_of_it = e.last == (s.from_begin ? begin : end);
+        const bool complete = e.last == (s.from_begin ? end : begin),
+                   none_of_it = e.last == (s.from_begin ? begin : end);
         const bool more = s.from_row_to_row == Direction::constant
             || (row_ > e.row) == (s.from_row_to_row == Direction::nonincreasing);
         const bool less = s.from_row_to_row == Direction::constant || !more;
-        return (whole && more) || (none_of_it && less);
+        return (complete && more) || (none_of_it && less);
     }
     std::pair<std::size_t, std::size_t> Worker::stretch(std::size_t begin, std::size_t end)
     {
@@ -269,7 +270,7 @@ namespace roofslate
                 else
                     c.steps.push_back({step.op, 0, {of(step.argument[0]), of(step.argument[1])}, &points_[k]});
             }
-            c.left = of(s.left), c.right = of(s.right);
+            c.lhs = of(s.lhs), c.rhs = of(s.rhs);
         }
     }
     // Rows may be short, so this is most of what they cost.
@@ -290,7 +291,7 @@ namespace roofslate
                 *s.result = evaluate(s.op, nullptr, x);
             }
             }
-        return pass_.stretches[stretch].strict ? *c.left < *c.right : *c.left <= *c.right;
+        return pass_.stretches[stretch].strict ? *c.lhs < *c.rhs : *c.lhs <= *c.rhs;
     }
     // A segment with arrays or results that are not contiguous: through buffers.
     void Worker::run_uneven(std::size_t begin, std::size_t end)

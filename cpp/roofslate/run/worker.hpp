@@ -157,8 +157,8 @@ namespace roofslate
                 default: points_[k] = evaluate(step.op, nullptr, x);
                 }
             }
-            const double left = at(s.left, Direction::nondecreasing), right = at(s.right, Direction::nonincreasing);
-            return s.strict ? left < right : left <= right;
+            const double lhs = at(s.lhs, Direction::nondecreasing), rhs = at(s.rhs, Direction::nonincreasing);
+            return s.strict ? lhs < rhs : lhs <= rhs;
         }
         std::ptrdiff_t step_of(const Output& o) const
         { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }
@@ -190,7 +190,7 @@ namespace roofslate
                 double* result;
             };
             List<Step> steps;
-            const double *left = nullptr, *right = nullptr;
+            const double *lhs = nullptr, *rhs = nullptr;
         };
         std::array<std::byte, 8192> buffer_;
         std::pmr::monotonic_buffer_resource arena_{buffer_.data(), buffer_.size()};

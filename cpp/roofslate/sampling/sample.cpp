@@ -37,15 +37,16 @@ namespace roofslate
         shape[sample.axis_] = n;
     }
 
-    SampledValues::SampledValues(const Question& whole, const Sample& sample) : rows_(whole.graph.points(whole.kept()))
+    SampledValues::SampledValues(const Question& full_question, const Sample& sample)
+        : rows_(full_question.graph.points(full_question.kept()))
     {
-        for (std::size_t k = 0; k < whole.graph.shape().size(); ++k)
-            if (whole.kept() >> k & 1)
+        for (std::size_t k = 0; k < full_question.graph.shape().size(); ++k)
+            if (full_question.kept() >> k & 1)
                 kept_.push_back(k);
-            else if (whole.axes() >> k & 1) // the sample is the row of the engine
+            else if (full_question.axes() >> k & 1) // the sample is the row of the engine
                 folded_.insert(k == sample.axis() ? folded_.begin() : folded_.end(), k);
         for (const std::size_t k : folded_)
-            others_ *= k == sample.axis() ? 1 : whole.graph.shape()[k];
+            others_ *= k == sample.axis() ? 1 : full_question.graph.shape()[k];
         memory_ = aligned_doubles(rows_ * others_ * sample.length() + widest_strip);
     }
     std::size_t SampledValues::store_values(const Question& question)
@@ -55,9 +56,9 @@ namespace roofslate
         std::ptrdiff_t n = 1;
         for (const std::size_t k : folded_)
             output.stride[k] = n, n *= std::ptrdiff_t(shape[k]);
-        std::ptrdiff_t place = n;
+        std::ptrdiff_t step = n;
         for (auto k = kept_.rbegin(); k != kept_.rend(); ++k)
-            output.stride[*k] = place, place *= std::ptrdiff_t(shape[*k]);
+            output.stride[*k] = step, step *= std::ptrdiff_t(shape[*k]);
         store(question.graph, {output}, {});
         return std::size_t(n);
     }

@@ -85,7 +85,7 @@ namespace roofslate
     class SampledValues
     {
     public:
-        SampledValues(const Question& whole, const Sample& sample);
+        SampledValues(const Question& full_question, const Sample& sample);
         std::size_t of_draw() const { return others_; } // for each kept point
         template <class Take> void compute(const Question& question, const Take& take) // take(kept point, values, n)
         {

@@ -25,8 +25,8 @@ namespace roofslate::simulation
 
     std::size_t measured(const RequestCounts& counts, std::size_t replication)
     {
-        const std::size_t rest = counts.requests % counts.replications;
-        return counts.requests / counts.replications + (replication < rest ? 1 : 0);
+        const std::size_t remainder = counts.requests % counts.replications;
+        return counts.requests / counts.replications + (replication < remainder ? 1 : 0);
     }
 
     namespace
@@ -448,10 +448,10 @@ namespace roofslate::simulation
                 const std::int32_t index = replica.order.back().request;
                 replica.order.pop_back();
                 Request& request = at(index);
-                const double made = (replica.count - request.joined) * service_.emitted;
-                replica.used -= request.context + made;
+                const double generated = (replica.count - request.joined) * service_.emitted;
+                replica.used -= request.context + generated;
                 request.steps = request.end_count - replica.count;
-                request.context += made;
+                request.context += generated;
                 request.unread = request.context;
                 ++request.preemptions;
                 ++request.epoch;
@@ -592,11 +592,11 @@ namespace roofslate::simulation
                 }
                 else if (replica.step == Step::prompts)
                 {
-                    double others = double(replica.decoding);
+                    double older_sequences = double(replica.decoding);
                     for (const Group& group : replica.groups)
-                        others -= group.sequences;
-                    if (others > 0)
-                        replica.groups.push_back({replica.start, others});
+                        older_sequences -= group.sequences;
+                    if (older_sequences > 0)
+                        replica.groups.push_back({replica.start, older_sequences});
                 }
                 pass_time(time);
                 while (!replica.ends.empty()

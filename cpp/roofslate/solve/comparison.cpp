@@ -30,9 +30,9 @@ namespace roofslate
         Closure& closure)
     {
         const Entry& e = registry[unknown];
-        const int left = node_of(condition.left, registry, graph, closure),
-                  right = node_of(condition.right, registry, graph, closure);
-        Comparison comparison{graph, left, right, relation_of(condition.kind), {}};
+        const int lhs = node_of(condition.lhs, registry, graph, closure),
+                  rhs = node_of(condition.rhs, registry, graph, closure);
+        Comparison comparison{graph, lhs, rhs, relation_of(condition.kind), {}};
         Unknown& u = comparison.unknown;
         u.leaf = closure.node(unknown), u.low = e.spec->low, u.high = e.spec->high, u.above_low = e.spec->above_low;
         for (const Supplied& s : supplied)
@@ -43,9 +43,9 @@ namespace roofslate
                 u.below.push_back(closure.node(s.quantity));
         }
         const auto varies = [&](int side) { return (graph[side].axes & graph[u.leaf].axes) != 0; };
-        comparison.goes_one_way = (is_declared(condition.left, e.name) && !varies(right))
-            || (is_declared(condition.right, e.name) && !varies(left));
-        if (!((graph[left].axes | graph[right].axes) & graph[u.leaf].axes))
+        comparison.goes_one_way = (is_declared(condition.lhs, e.name) && !varies(rhs))
+            || (is_declared(condition.rhs, e.name) && !varies(lhs));
+        if (!((graph[lhs].axes | graph[rhs].axes) & graph[u.leaf].axes))
             throw Error("IneffectiveInput", "the condition does not depend on '" + std::string(e.name) + "'");
         return comparison;
     }

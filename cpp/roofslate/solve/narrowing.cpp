@@ -131,13 +131,13 @@ namespace roofslate
         for (std::size_t i = 0; i < k.size; ++i)
         {
             const double root = k.root[i];
-            const Stretch& whole = k.whole[i];
-            if (state(whole.at_a) == 0)
+            const Stretch& full = k.full[i];
+            if (state(full.at_a) == 0)
                 crossings_.add(k.point[i], k.a[i], root, 0, 0);
-            else if (state(whole.at_b) == 0)
+            else if (state(full.at_b) == 0)
                 crossings_.add(k.point[i], root, k.b[i], 0, 0);
             else
-                wholes.push_back(whole), roots.push_back(root);
+                wholes.push_back(full), roots.push_back(root);
         }
         std::array<Point, block> of{};
         for (std::size_t i = 0; i < roots.size(); ++i)
@@ -146,13 +146,13 @@ namespace roofslate
         for (std::size_t i = 0; i < roots.size(); ++i)
         {
             const Stretch& s = wholes[i];
-            const End here = end(i);
-            if (here.state == 0 || values_[Look::agreed][i] != 0)
+            const End at_y = end(i);
+            if (at_y.state == 0 || values_[Look::agreed][i] != 0)
                 crossings_.add(s.point, y_[i], y_[i], values_[Look::gap][i], 0);
             else if (state(s.at_a) == undefined_state && y_[i] < s.b)
-                stack_[s.point].push_back({s.point, y_[i], s.b, here, s.at_b});
+                stack_[s.point].push_back({s.point, y_[i], s.b, at_y, s.at_b});
             else if (state(s.at_b) == undefined_state && y_[i] > s.a)
-                stack_[s.point].push_back({s.point, s.a, y_[i], s.at_a, here});
+                stack_[s.point].push_back({s.point, s.a, y_[i], s.at_a, at_y});
         }
     }
     HalfLine::Meeting HalfLine::meeting(std::size_t lane, const Stretch& s) const
@@ -183,8 +183,8 @@ namespace roofslate
         std::vector<bool> sure;
         for (std::size_t i = 0; i < k.size; ++i)
         {
-            const Stretch& s = k.whole[i];
-            const End here = end(i);
+            const Stretch& s = k.full[i];
+            const End at_y = end(i);
             if (meeting(i, s) != Meeting::root)
             {
                 jumps.push_back(s), roots.push_back(y_[i]), sure.push_back(k.sure[i]);
@@ -192,10 +192,10 @@ namespace roofslate
             }
             crossings_
                 .add(s.point, y_[i], y_[i], values_[Look::gap][i], values_[Look::hazy][i] != 0 ? Crossings::hazy : 0);
-            if (here.state == 0 && values_[Look::gap][i] <= DBL_MAX && s.a < y_[i] && y_[i] < s.b)
+            if (at_y.state == 0 && values_[Look::gap][i] <= DBL_MAX && s.a < y_[i] && y_[i] < s.b)
             {
-                level.push_back({s.point, s.a, y_[i], s.at_a, here});
-                level.push_back({s.point, y_[i], s.b, here, s.at_b});
+                level.push_back({s.point, s.a, y_[i], s.at_a, at_y});
+                level.push_back({s.point, y_[i], s.b, at_y, s.at_b});
             }
         }
         if (!jumps.empty())

@@ -17,7 +17,7 @@ namespace roofslate
 
         std::vector<int> nodes_of(const Comparison& c)
         {
-            std::vector<int> nodes{c.left, c.right};
+            std::vector<int> nodes{c.lhs, c.rhs};
             nodes.insert(nodes.end(), c.unknown.above.begin(), c.unknown.above.end());
             nodes.insert(nodes.end(), c.unknown.below.begin(), c.unknown.below.end());
             return nodes;
@@ -61,13 +61,13 @@ namespace roofslate
             std::vector<Outcome> outcomes;
             Doubles values;
             std::vector<std::vector<double>> roots;
-            std::vector<Range> left; // as soon as there is one
+            std::vector<Range> unsearched; // as soon as there is one
 
             void leave(std::size_t point, const Range& r)
             {
                 const std::lock_guard<std::mutex> lock(mutex_);
-                left.resize(outcomes.size());
-                left[point] = r;
+                unsearched.resize(outcomes.size());
+                unsearched[point] = r;
             }
 
         private:
@@ -176,8 +176,8 @@ namespace roofslate
             // Points at which both sides agree at all ends, so that they may everywhere.
             void find_level(std::size_t n)
             {
-                const bool whole = shared_.comparison.unknown.whole; // the first root may be none
-                level_.fill(false), all_of_point_.fill(whole), any_level_ = whole;
+                const bool whole_numbers = shared_.comparison.unknown.whole_numbers; // the first root may be none
+                level_.fill(false), all_of_point_.fill(whole_numbers), any_level_ = whole_numbers;
                 if (shared_.comparison.relation != Relation::equal)
                     return;
                 bool some = false;
@@ -191,7 +191,7 @@ namespace roofslate
                         if (all && part->line && part->has[i])
                             any = true, all = part->line->state_at_low(i) == 0 && part->line->state_at_high(i) == 0;
                     level_[i] = any && all;
-                    all_of_point_[i] = whole || level_[i];
+                    all_of_point_[i] = whole_numbers || level_[i];
                     any_level_ = any_level_ || level_[i];
                 }
             }
@@ -210,40 +210,42 @@ namespace roofslate
                 return points_;
             }
             bool is_listed(std::size_t i) const { return any_listed_ && !found_[i].empty(); }
-            void list(std::size_t i, const Interval& found)
+            void list(std::size_t i, const Interval& root)
             {
                 open_[i] = all_of_point_[i], any_closed_ = any_listed_ = true;
-                found_[i].push_back(found);
+                found_[i].push_back(root);
             }
             // A plain line tells a value at most, of which nothing more is to be known.
-            void add(const Crossings& found, double sign)
+            void add(const Crossings& crossings, double sign)
             {
                 const auto is_plain = [](const Part& part) { return !part.line || part.line->is_plain(); };
                 const bool at_once = shared_.which != Which::all && is_plain(upper_) && is_plain(lower_) && !any_listed_
-                    && std::equal(found.from.begin(), found.from.end(), found.to.begin());
-                if (at_once && !any_closed_ && !any_level_ && found.size() == divided_
-                    && are_all(found.point.data(), found.size())) // as a rule
+                    && std::equal(crossings.from.begin(), crossings.from.end(), crossings.to.begin());
+                if (at_once && !any_closed_ && !any_level_ && crossings.size() == divided_
+                    && are_all(crossings.point.data(), crossings.size())) // as a rule
                 {
-                    std::transform(found.from.begin(), found.from.end(), shared_.values.get() + first_, [&](double y) {
-                        return as_root(y, sign);
-                    });
+                    std::transform(
+                        crossings.from.begin(),
+                        crossings.from.end(),
+                        shared_.values.get() + first_,
+                        [&](double y) { return as_root(y, sign); });
                     all_closed_ = any_closed_ = true;
                     return;
                 }
-                for (std::size_t k = 0; k < found.size(); ++k)
+                for (std::size_t k = 0; k < crossings.size(); ++k)
                 {
-                    const Point p = found.point[k];
+                    const Point p = crossings.point[k];
                     if (at_once && open_[p] && !all_of_point_[p])
                     {
                         open_[p] = false;
-                        shared_.values[first_ + p] = as_root(found.from[k], sign);
+                        shared_.values[first_ + p] = as_root(crossings.from[k], sign);
                         continue;
                     }
-                    const double from = as_root(found.from[k], sign), to = as_root(found.to[k], sign);
-                    const int flags = found.flags[k] ^ (sign < 0 ? int(Crossings::begins) : 0);
-                    list(p, {std::min(from, to), std::max(from, to), found.gap[k], flags});
+                    const double from = as_root(crossings.from[k], sign), to = as_root(crossings.to[k], sign);
+                    const int flags = crossings.flags[k] ^ (sign < 0 ? int(Crossings::begins) : 0);
+                    list(p, {std::min(from, to), std::max(from, to), crossings.gap[k], flags});
                 }
-                any_closed_ = any_closed_ || found.size();
+                any_closed_ = any_closed_ || crossings.size();
             }
             static double as_root(double y, double sign)
             { return y <= least_magnitude ? 0 : y >= greatest_magnitude ? sign * HUGE_VAL : sign * y; }
@@ -264,12 +266,12 @@ namespace roofslate
                     return;
                 for (const Point p : open_points(zero_))
                 {
-                    const double here = zero_.line->state_at_low(p);
+                    const double at_low = zero_.line->state_at_low(p);
                     const auto turns = [&](const Part& part) {
-                        return part.line && part.has[p] && (part.line->state_at_low(p) == -1) != (here == -1);
+                        return part.line && part.has[p] && (part.line->state_at_low(p) == -1) != (at_low == -1);
                     };
-                    const bool above = turns(upper_), below = turns(lower_), holds = here == -1;
-                    if (shared_.comparison.relation == Relation::equal ? here != 0 : !above && !below)
+                    const bool above = turns(upper_), below = turns(lower_), holds = at_low == -1;
+                    if (shared_.comparison.relation == Relation::equal ? at_low != 0 : !above && !below)
                         continue;
                     if (above && below && !holds) // it fails at zero alone
                         continue;
@@ -280,35 +282,35 @@ namespace roofslate
             // What was found and what is left of a point, and what of it is asked for.
             void finish(std::size_t i)
             {
-                std::vector<Interval>& found = found_[i];
-                const bool equal = shared_.comparison.relation == Relation::equal, any = !found.empty();
-                merge(found, equal);
-                if (any && found.empty() && shared_.which != Which::all && !all_of_point_[i])
+                std::vector<Interval>& roots = found_[i];
+                const bool equal = shared_.comparison.relation == Relation::equal, any = !roots.empty();
+                merge(roots, equal);
+                if (any && roots.empty() && shared_.which != Which::all && !all_of_point_[i])
                 {
                     search_all(i);
-                    merge(found, equal);
+                    merge(roots, equal);
                 }
-                const Range left = left_of(i);
+                const Range unsearched = left_of(i);
                 Outcome& outcome = shared_.outcomes[first_ + i];
                 Outcome otherwise = without_roots(i);
-                if (shared_.comparison.unknown.whole)
-                    otherwise = equal ? to_whole(found, otherwise) : to_whole_boundaries(i, found, otherwise);
-                const bool is_left = left.low <= left.high;
-                const double first = found.empty() ? HUGE_VAL : found.front().from,
-                             last = found.empty() ? -HUGE_VAL : found.back().to;
-                if (level_[i] && found.size() == 1 && first <= least_of(i) && last >= greatest_of(i))
-                    outcome = is_left || (found[0].flags & Crossings::guessed) ? Outcome::undecided : Outcome::always;
+                if (shared_.comparison.unknown.whole_numbers)
+                    otherwise = equal ? to_whole(roots, otherwise) : to_whole_boundaries(i, roots, otherwise);
+                const bool is_left = unsearched.low <= unsearched.high;
+                const double first = roots.empty() ? HUGE_VAL : roots.front().from,
+                             last = roots.empty() ? -HUGE_VAL : roots.back().to;
+                if (level_[i] && roots.size() == 1 && first <= least_of(i) && last >= greatest_of(i))
+                    outcome = is_left || (roots[0].flags & Crossings::guessed) ? Outcome::undecided : Outcome::always;
                 else if (
                     is_left
-                    && (shared_.which == Which::all || found.empty()
-                        || (shared_.which == Which::smallest ? left.low < first : left.high > last)))
-                    outcome = shared_.which == Which::all && are_many(i, found) ? Outcome::many : Outcome::undecided;
+                    && (shared_.which == Which::all || roots.empty()
+                        || (shared_.which == Which::smallest ? unsearched.low < first : unsearched.high > last)))
+                    outcome = shared_.which == Which::all && are_many(i, roots) ? Outcome::many : Outcome::undecided;
                 else
-                    outcome = found.empty() ? otherwise : Outcome::found;
+                    outcome = roots.empty() ? otherwise : Outcome::found;
                 if (outcome == Outcome::undecided || outcome == Outcome::many)
                     shared_.leave(
                         first_ + i,
-                        is_left ? left
+                        is_left ? unsearched
                             : first <= last
                             ? Range{first, last}
                             : Range{least_of(i), greatest_of(i)});
@@ -318,24 +320,25 @@ namespace roofslate
                         ? first
                         : last;
                 else if (outcome != Outcome::always)
-                    for (const Interval& interval : found)
+                    for (const Interval& interval : roots)
                     {
                         shared_.roots[first_ + i].push_back(interval.from);
                         if (interval.from < interval.to)
                             shared_.roots[first_ + i].push_back(interval.to);
                     }
-                found.clear();
+                roots.clear();
             }
             // Of so many those stay beyond which something is left: between the first and the last nothing is missing.
-            bool are_many(std::size_t i, std::vector<Interval>& found) const
+            bool are_many(std::size_t i, std::vector<Interval>& roots) const
             {
-                const double low = has(lower_, i) && lower_.line->has_left(i) ? -lower_.line->left(i).low : -HUGE_VAL,
-                             high = has(upper_, i) && upper_.line->has_left(i) ? upper_.line->left(i).low : HUGE_VAL;
+                const double
+                    low = has(lower_, i) && lower_.line->has_left(i) ? -lower_.line->unsearched(i).low : -HUGE_VAL,
+                    high = has(upper_, i) && upper_.line->has_left(i) ? upper_.line->unsearched(i).low : HUGE_VAL;
                 const auto is_beyond = [&](const Interval& x) { return x.from < low || x.to > high; };
-                const auto beyond = std::count_if(found.begin(), found.end(), is_beyond);
-                if (found.size() - std::size_t(beyond) < many_roots)
+                const auto beyond = std::count_if(roots.begin(), roots.end(), is_beyond);
+                if (roots.size() - std::size_t(beyond) < many_roots)
                     return false;
-                found.erase(std::remove_if(found.begin(), found.end(), is_beyond), found.end());
+                roots.erase(std::remove_if(roots.begin(), roots.end(), is_beyond), roots.end());
                 return true;
             }
             // Where the first roots turn out to be none, what is beyond them counts.
@@ -353,28 +356,28 @@ namespace roofslate
                     }
             }
             // Of roots and stretches of them the whole numbers.
-            static Outcome to_whole(std::vector<Interval>& found, Outcome otherwise)
+            static Outcome to_whole(std::vector<Interval>& roots, Outcome otherwise)
             {
-                std::size_t kept = 0;
-                for (Interval x : found)
+                std::size_t count = 0;
+                for (Interval x : roots)
                 {
                     const double from = std::ceil(x.from - whole_share * std::fabs(x.from)),
                                  to = std::floor(x.to + whole_share * std::fabs(x.to));
                     if (from <= to)
-                        x.from = from, x.to = to, found[kept++] = x;
+                        x.from = from, x.to = to, roots[count++] = x;
                 }
-                found.resize(kept);
+                roots.resize(count);
                 return otherwise;
             }
             // Of the stretches in which an inequality holds the first and the last whole number, unless it is an end of
             // the range.
-            Outcome to_whole_boundaries(std::size_t i, std::vector<Interval>& found, Outcome otherwise)
+            Outcome to_whole_boundaries(std::size_t i, std::vector<Interval>& roots, Outcome otherwise)
             {
                 const bool excluded = least_of(i) == 0 && !has(zero_, i); // the lower end itself
                 const double low = excluded ? 1 : std::ceil(least_of(i)), high = std::floor(greatest_of(i));
                 std::vector<Range> holds;
                 const bool from_low =
-                    found.empty() ? otherwise == Outcome::always : !(found.front().flags & Crossings::begins);
+                    roots.empty() ? otherwise == Outcome::always : !(roots.front().flags & Crossings::begins);
                 double from = low;
                 bool inside = from_low;
                 const auto close = [&](double to) {
@@ -385,7 +388,7 @@ namespace roofslate
                     else
                         holds.push_back({from, to});
                 };
-                for (const Interval& x : found)
+                for (const Interval& x : roots)
                 {
                     if (x.flags & touches)
                     {
@@ -401,11 +404,11 @@ namespace roofslate
                 }
                 if (inside)
                     close(high);
-                found.clear();
+                roots.clear();
                 for (const Range& r : holds)
                     for (const double x : {r.low, r.high})
-                        if (x != (x == r.low ? low : high) && (found.empty() || found.back().to != x))
-                            found.push_back({x, x, 0, 0});
+                        if (x != (x == r.low ? low : high) && (roots.empty() || roots.back().to != x))
+                            roots.push_back({x, x, 0, 0});
                 return holds.empty() ? (otherwise == Outcome::undefined ? otherwise : Outcome::never) : Outcome::always;
             }
             // The last whole number at which it holds, on the way up or down to a boundary; that may be a few numbers
@@ -430,10 +433,10 @@ namespace roofslate
             {
                 Range all{HUGE_VAL, -HUGE_VAL};
                 if (has(upper_, i) && upper_.line->has_left(i))
-                    all = upper_.line->left(i);
+                    all = upper_.line->unsearched(i);
                 if (has(lower_, i) && lower_.line->has_left(i))
                 {
-                    const Range& y = lower_.line->left(i);
+                    const Range& y = lower_.line->unsearched(i);
                     all = {std::min(all.low, -y.high), std::max(all.high, -y.low)};
                 }
                 return all;
@@ -451,23 +454,23 @@ namespace roofslate
                     return Outcome::always;
                 return defined || !(low_[i] <= high_[i]) ? Outcome::never : Outcome::undefined;
             }
-            static bool apart(double a, double b, double share)
+            static bool are_distinct(double a, double b, double share)
             { return a < b && (std::isinf(b - a) || b - a > share * std::min(std::fabs(a), std::fabs(b))); }
             // What is nearer to one another than roots are told apart is one: of an equality the value at which the
             // sides agree best, of an inequality a boundary, or none if it fails in between alone.
-            static void merge(std::vector<Interval>& found, bool equal)
+            static void merge(std::vector<Interval>& roots, bool equal)
             {
-                std::stable_sort(found.begin(), found.end(), [](const Interval& a, const Interval& b) {
+                std::stable_sort(roots.begin(), roots.end(), [](const Interval& a, const Interval& b) {
                     return a.from < b.from;
                 });
-                std::size_t kept = 0;
-                for (std::size_t k = 0, next; k < found.size(); k = next)
+                std::size_t count = 0;
+                for (std::size_t k = 0, next; k < roots.size(); k = next)
                 {
-                    Interval all = found[k];
+                    Interval all = roots[k];
                     const Interval* best = nullptr;
-                    for (next = k; next < found.size() && !apart(all.to, found[next].from, same_share); ++next)
+                    for (next = k; next < roots.size() && !are_distinct(all.to, roots[next].from, same_share); ++next)
                     {
-                        const Interval& member = found[next];
+                        const Interval& member = roots[next];
                         all.to = std::max(all.to, member.to);
                         all.flags |= member.flags & Crossings::guessed;
                         if (member.from == member.to && (!best || member.gap < best->gap))
@@ -475,15 +478,15 @@ namespace roofslate
                     }
                     if (!equal && (next - k) % 2 == 0)
                     {
-                        if (!(found[k].flags & Crossings::begins))
+                        if (!(roots[k].flags & Crossings::begins))
                             continue;
                         all.flags |= touches;
                     }
-                    if (!apart(all.from, all.to, best ? 2 * same_share : same_share))
+                    if (!are_distinct(all.from, all.to, best ? 2 * same_share : same_share))
                         all.from = all.to = best ? best->from : all.from;
-                    found[kept++] = all;
+                    roots[count++] = all;
                 }
-                found.resize(kept);
+                roots.resize(count);
             }
 
             Shared& shared_;
@@ -521,7 +524,7 @@ namespace roofslate
             [&] { return std::make_unique<Solver>(shared, progress); },
             [](std::unique_ptr<Solver>& solver, std::size_t number) { return solver->solve(number); });
         if (which != Which::all)
-            return {1, points, std::move(shared.values), std::move(shared.outcomes), std::move(shared.left)};
+            return {1, points, std::move(shared.values), std::move(shared.outcomes), std::move(shared.unsearched)};
         std::size_t each = 0;
         for (const std::vector<double>& of_point : shared.roots)
             each = std::max(each, of_point.size());
@@ -530,7 +533,7 @@ namespace roofslate
             points * each,
             aligned_doubles(points * each),
             std::move(shared.outcomes),
-            std::move(shared.left)};
+            std::move(shared.unsearched)};
         std::fill_n(roots.values.get(), roots.size, NAN);
         for (std::size_t p = 0; p < points; ++p)
             std::copy(shared.roots[p].begin(), shared.roots[p].end(), roots.values.get() + p * each);

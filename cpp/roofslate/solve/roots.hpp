@@ -15,7 +15,7 @@ namespace roofslate
         double low, high;                // the range that it may have
         bool above_low = false;          // the lower end itself is excluded
         std::vector<int> above, below;   // nodes that it must not fall below, or exceed
-        bool whole = false;              // of its solutions the whole numbers are asked for
+        bool whole_numbers = false;              // of its solutions the whole numbers are asked for
     };
     enum class Relation : std::uint8_t
     {
@@ -41,7 +41,7 @@ namespace roofslate
     struct Comparison
     {
         Graph& graph;
-        int left, right;
+        int lhs, rhs;
         Relation relation;
         Unknown unknown;
         bool goes_one_way = false; // declared: it turns once at most, perhaps by a jump
@@ -73,7 +73,7 @@ namespace roofslate
         std::size_t each, size;
         Doubles values;
         std::vector<Outcome> outcomes;
-        std::vector<Range> left; // by point, of those that are undecided: all that was not searched lies in it
+        std::vector<Range> unsearched; // by point, of those that are undecided: all that was not searched lies in it
     };
     Roots solve(const Comparison& comparison, Which which, const Options& options);
 }

@@ -79,9 +79,9 @@ namespace roofslate
     {
         y_[0] = y;
         evaluate(&point, 1);
-        End found = end(0);
-        found.sign = sign(found);
-        return found;
+        End result = end(0);
+        result.sign = sign(result);
+        return result;
     }
 
     const Crossings& HalfLine::find(
@@ -98,7 +98,7 @@ namespace roofslate
             conclude_plain(points);
         else
             for (const Point p : points)
-                batch.push_back(whole(p));
+                batch.push_back(full(p));
         narrow();
         while (!batch.empty() && !progress.stopped())
         {
@@ -353,7 +353,7 @@ namespace roofslate
             return;
         }
         for (const Point p : points)
-            conclude(whole(p), true);
+            conclude(full(p), true);
     }
     // What the states at its ends say of a stretch in which the comparison turns once at most.
     void HalfLine::conclude(const Stretch& s, bool sure)
@@ -379,16 +379,16 @@ namespace roofslate
         k.point[i] = s.point, k.a[i] = s.a, k.b[i] = s.b;
         k.mark[i] = mark, k.want[i] = want;
         k.sure[i] = sure;
-        k.whole[i] = s;
+        k.full[i] = s;
     }
     // Among the numbers beside a value the sides change their order once: no rounding shakes them there.
     bool HalfLine::is_jump(Point point, double y)
     {
-        constexpr int beside = 16;
-        std::array<Point, 2 * beside + 1> of{};
+        constexpr int neighbors = 16;
+        std::array<Point, 2 * neighbors + 1> of{};
         of.fill(point);
-        for (int k = -beside; k <= beside; ++k)
-            y_[k + beside] = y * (1 + 2 * k * DBL_EPSILON);
+        for (int k = -neighbors; k <= neighbors; ++k)
+            y_[k + neighbors] = y * (1 + 2 * k * DBL_EPSILON);
         evaluate(of.data(), of.size());
         const double* const signs = values_[Look::sign];
         std::size_t changes = 0;
@@ -445,10 +445,10 @@ namespace roofslate
                         leave({c.point[order[k]], c.from[order[first]], c.to[order[last - 1]], {}, {}});
                 }
         }
-        Crossings kept;
+        Crossings remaining;
         for (std::size_t k = 0; k < c.size(); ++k)
             if (!dropped[k])
-                kept.add(c.point[k], c.from[k], c.to[k], c.gap[k], c.flags[k]);
-        crossings_ = std::move(kept);
+                remaining.add(c.point[k], c.from[k], c.to[k], c.gap[k], c.flags[k]);
+        crossings_ = std::move(remaining);
     }
 }

@@ -12,10 +12,7 @@ namespace roofslate
     struct Equation
     {
         explicit Equation(const Comparison& c)
-            : comparison(c),
-              tangent(c.graph, c.unknown.leaf),
-              left_slope(tangent(c.left)),
-              right_slope(tangent(c.right))
+            : comparison(c), tangent(c.graph, c.unknown.leaf), left_slope(tangent(c.lhs)), right_slope(tangent(c.rhs))
         {
         }
         const Comparison& comparison;
@@ -125,7 +122,7 @@ namespace roofslate
             Numbers mark; // the state that ends or begins ...
             Numbers want; // ... here: 1 if it begins
             Truths sure;
-            std::array<Stretch, block> whole; // unless the line is plain
+            std::array<Stretch, block> full; // unless the line is plain
         };
         struct Step // a program that is made when it is needed
         {
@@ -193,7 +190,7 @@ namespace roofslate
                 return bounds_[column][lane];
             return column == Proof::once ? 1 : column < Proof::slowest || column == Proof::level ? 0 : NAN;
         }
-        Stretch whole(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
+        Stretch full(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
         void build(const Equation& equation, const Givens& givens, double sign, const Range& y);
         void load(const Point* points, std::size_t n);
         void evaluate(const Point* points, std::size_t n); // at y_
@@ -215,7 +212,7 @@ namespace roofslate
             hidden, // rounding is larger than what tells
             jump,
         };
-        Meeting meeting(std::size_t lane, const Stretch& whole) const;
+        Meeting meeting(std::size_t lane, const Stretch& full) const;
         void look_at(const Stretch* stretches, std::size_t n);
         Verdict judge(const Stretch& s, std::size_t lane) const;
         Verdict judge_alike(const Stretch& s, std::size_t lane, bool telling) const;

@@ -70,8 +70,8 @@ namespace roofslate
         }
         const auto copy = [&](int node) { return node < 0 ? node : copied(g, comparison.graph, copies, node); };
         const auto by_y = [&](int tangent) { return tangent >= 0 && sign < 0 ? op(Op::neg, tangent) : tangent; };
-        const int left = copy(comparison.left), right = copy(comparison.right),
-                  left_slope = by_y(copy(equation.left_slope)), right_slope = by_y(copy(equation.right_slope));
+        const int lhs = copy(comparison.lhs), rhs = copy(comparison.rhs), left_slope = by_y(copy(equation.left_slope)),
+                  right_slope = by_y(copy(equation.right_slope));
 
         const auto of_leaf = [&](int i) {
             if (i == y)
@@ -86,18 +86,18 @@ namespace roofslate
         Bounder bounder(g, g);
         Trend trend(bounder, y, of_leaf);
         one_way_ = comparison.goes_one_way;
-        const Bounds l = one_way_ ? Bounds{left, left, {}} : trend.value(left),
-                     r = one_way_ ? Bounds{right, right, {}} : trend.value(right);
+        const Bounds l = one_way_ ? Bounds{lhs, lhs, {}} : trend.value(lhs),
+                     r = one_way_ ? Bounds{rhs, rhs, {}} : trend.value(rhs);
         const bool positive = l.range.low > 0 && r.range.low > 0, numbers = l.range.known() && r.range.known();
 
         const auto difference = [&](int x, int z) {
             return x < 0 && z < 0 ? number(0) : x < 0 ? op(Op::neg, z) : z < 0 ? x : op(Op::sub, x, z);
         };
         const auto times = [&](int x, int factor) { return x < 0 ? x : op(Op::mul, x, factor); };
-        const int slope = difference(left_slope, right_slope), apart = op(Op::sub, left, right);
+        const int slope = difference(left_slope, right_slope), apart = op(Op::sub, lhs, rhs);
 
         // Does the comparison turn once at most while the unknown runs from a to b?
-        const Bounds elasticity = one_way_ ? Bounds{} : trend.elasticity_of_ratio(left, right),
+        const Bounds elasticity = one_way_ ? Bounds{} : trend.elasticity_of_ratio(lhs, rhs),
                      drift = one_way_ ? Bounds{} : trend.value(slope);
         const auto one_way = [&](const Bounds& e) {
             return bounder.either(bounder.at_least_zero(e), bounder.at_most_zero(e));
@@ -107,20 +107,20 @@ namespace roofslate
             : bounder.either(
                   bounder.both(bounder.at_least_zero(l), bounder.at_least_zero(r)),
                   bounder.both(bounder.at_most_zero(l), bounder.at_most_zero(r)));
-        const int smooth = one_way_ ? number(0) : bounder.both(trend.smooth(left), trend.smooth(right));
+        const int smooth = one_way_ ? number(0) : bounder.both(trend.smooth(lhs), trend.smooth(rhs));
         Rounding rounded(bounder, trend);
-        const int tame = one_way_ ? number(1) : bounder.both(rounded.tame(left), rounded.tame(right));
+        const int tame = one_way_ ? number(1) : bounder.both(rounded.tame(lhs), rounded.tame(rhs));
         const int monotone = one_way_
             ? number(1)
             : bounder.both(
                   tame,
                   bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift))));
-        const Rounding::Error left_error = one_way_ ? Rounding::Error{declared_error, -1} : rounded.error(left),
-                              right_error = one_way_ ? Rounding::Error{} : rounded.error(right);
+        const Rounding::Error left_error = one_way_ ? Rounding::Error{declared_error, -1} : rounded.error(lhs),
+                              right_error = one_way_ ? Rounding::Error{} : rounded.error(rhs);
         const bool steady = left_error.is_share() && right_error.is_share();
         plain_ = bounder.is(monotone, 1) && bounder.is(smooth, 1) && numbers && steady;
 
-        const int gap = size(apart), right_size = r.range.low >= 0 ? right : size(right), moved = op(Op::mul, y, slope),
+        const int gap = size(apart), right_size = r.range.low >= 0 ? rhs : size(rhs), moved = op(Op::mul, y, slope),
                   drift_here = size(moved);
         const auto share_of = [&](int x, double share) { return op(Op::mul, x, number(share)); };
         const bool finite =
@@ -128,12 +128,12 @@ namespace roofslate
         const auto of_numbers = [&](int so) {
             return finite ? so : op(Op::mul, so, op(Op::less, gap, number(HUGE_VAL)));
         };
-        const int less = op(Op::less, left, right), greater = op(Op::less, right, left);
-        const int defined = numbers ? number(1) : op(Op::max, op(Op::max, less, greater), op(Op::equal, left, right));
+        const int less = op(Op::less, lhs, rhs), greater = op(Op::less, rhs, lhs);
+        const int defined = numbers ? number(1) : op(Op::max, op(Op::max, less, greater), op(Op::equal, lhs, rhs));
         const int sign_here = equal_
             ? op(Op::select, defined, op(Op::sub, greater, less), number(NAN))
             : op(Op::select,
-                 comparison.relation == Relation::less ? less : op(Op::less_equal, left, right),
+                 comparison.relation == Relation::less ? less : op(Op::less_equal, lhs, rhs),
                  number(-1),
                  number(1));
         // Sides agree if they differ by no more than rounding and hardly move: else there is a better place nearby.
@@ -143,7 +143,7 @@ namespace roofslate
             : op(Op::max,
                  least_error,
                  share_of(
-                     op(Op::add, rounded.absolute(left_error, left), rounded.absolute(right_error, right)),
+                     op(Op::add, rounded.absolute(left_error, lhs), rounded.absolute(right_error, rhs)),
                      rounding));
         const int hazy = steady ? number(0) : op(Op::less, share_of(right_size, agreed_share), error);
         const int level = of_numbers(bounder.both(
@@ -154,7 +154,7 @@ namespace roofslate
         const int if_level = number(equal_ ? 0 : comparison.relation == Relation::less ? 1 : -1);
         const int state = op(Op::select, level, if_level, sign_here);
         const auto where_defined = [&](int x) { return equal_ ? x : op(Op::select, defined, x, number(NAN)); };
-        scans_ = !one_way_ && (trend.has_routine(left) || trend.has_routine(right));
+        scans_ = !one_way_ && (trend.has_routine(lhs) || trend.has_routine(rhs));
         if (plain_ && equal_)
             states_.compile(lanes_, {state}, set_);
         else if (plain_)
@@ -173,16 +173,16 @@ namespace roofslate
                 return op(or_equal ? Op::less_equal : Op::less, u.high, v.low);
             };
             // an undefined side meets no condition
-            const Bounds l_number = numbers ? l : bounder.of_numbers(left),
-                         r_number = numbers ? r : bounder.of_numbers(right);
+            const Bounds l_number = numbers ? l : bounder.of_numbers(lhs),
+                         r_number = numbers ? r : bounder.of_numbers(rhs);
             const int never_less = below(r_number, l_number, !equal_ && strict),
                       less_throughout = equal_ ? below(l_number, r_number, false) : below(l, r, !strict);
             const int separate = bounder.either(never_less, less_throughout);
             const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
             const auto is_fixed = [&](const Bounds& u) { return op(Op::equal, u.low, u.high); };
             const int same =
-                bounder.both(known, bounder.either(rounded.same(left, right), bounder.both(is_fixed(l), is_fixed(r))));
-            const int undefined = bounder.either(rounded.undefined(left), rounded.undefined(right));
+                bounder.both(known, bounder.either(rounded.same(lhs, rhs), bounder.both(is_fixed(l), is_fixed(r))));
+            const int undefined = bounder.either(rounded.undefined(lhs), rounded.undefined(rhs));
             // slopes of the logarithm of the sides' ratio by that of the unknown, and of their difference
             const int by_ratio = bounder.both(known, bounder.both(bounder.both(tame, smooth), alike)),
                       by_difference = bounder.both(known, bounder.both(tame, smooth));
@@ -247,21 +247,19 @@ namespace roofslate
                  hazy,
                  apart,
                  op(Op::select,
-                    op(Op::less, number(0), op(Op::div, left, right)),
-                    op(Op::log, op(Op::div, left, right)),
+                    op(Op::less, number(0), op(Op::div, lhs, rhs)),
+                    op(Op::log, op(Op::div, lhs, rhs)),
                     number(NAN)),
                  error},
                 set_);
         }
 
         // Newton's step, in the logarithms of the unknown and, where they have one sign, of the sides.
-        const int product = op(Op::mul, left, right),
-                  cross = difference(times(left_slope, right), times(right_slope, left));
+        const int product = op(Op::mul, lhs, rhs), cross = difference(times(left_slope, rhs), times(right_slope, lhs));
         const bool proved = positive && l.range.low * r.range.low > 0 && l.range.high * r.range.high < HUGE_VAL;
         const int one_sign =
             proved ? number(1) : op(Op::mul, op(Op::less, number(0), product), op(Op::less, product, number(HUGE_VAL)));
-        const int logarithm =
-            op(Op::select, one_sign, op(Op::mul, op(Op::log, op(Op::div, left, right)), product), apart);
+        const int logarithm = op(Op::select, one_sign, op(Op::mul, op(Op::log, op(Op::div, lhs, rhs)), product), apart);
         const int far_guess = op(
             Op::mul,
             y,
@@ -278,8 +276,8 @@ namespace roofslate
         const int resolved = op(Op::max, share_of(drift_here, closed_share), share_of(right_size, equal_share)),
                   trusted = op(Op::min, share_of(drift_here, agreed_share), share_of(right_size, close_share));
         // where it holds
-        const int there = op(Op::less, gap, op(Op::min, resolved, trusted)),
-                  arrived = equal_ ? there : op(Op::mul, there, op(Op::less, sign_here, number(0)));
+        const int is_near = op(Op::less, gap, op(Op::min, resolved, trusted)),
+                  arrived = equal_ ? is_near : op(Op::mul, is_near, op(Op::less, sign_here, number(0)));
         const auto inside = [&](int x, int from, int to) {
             return op(Op::mul, op(Op::less, from, x), op(Op::less, x, to));
         };

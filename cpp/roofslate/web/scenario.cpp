@@ -365,9 +365,9 @@ namespace roofslate::web
         for (const Outcome outcome : roots.outcomes)
         {
             std::string reason = words[std::size_t(outcome)];
-            if (!roots.left.empty() && (outcome == Outcome::undecided || outcome == Outcome::many))
+            if (!roots.unsearched.empty() && (outcome == Outcome::undecided || outcome == Outcome::many))
             {
-                const Range& unsearched = roots.left[point];
+                const Range& unsearched = roots.unsearched[point];
                 reason += outcome == Outcome::many ? ": the first are given, the search ended" : ": the search gave up";
                 reason += formatted(" between %.6g and %.6g", unsearched.low, unsearched.high)
                     + (spec.unit == std::string_view("1") ? "" : std::string(" ") + spec.unit);

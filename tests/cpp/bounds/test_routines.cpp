@@ -65,18 +65,18 @@ namespace roofslate
                 std::array<Range, 3> box{};
                 for (std::size_t k = 0; k < domains.size(); ++k)
                     box[k] = all.box(k);
-                const Range found = range_of_routine(routine, box);
-                unknown += !found.known();
-                for (std::size_t j = 0; j < points && found.known(); ++j)
+                const Range range = range_of_routine(routine, box);
+                unknown += !range.known();
+                for (std::size_t j = 0; j < points && range.known(); ++j)
                 {
                     std::array<double, 3> x{};
                     for (std::size_t k = 0; k < domains.size(); ++k)
                         x[k] = all.inside(box[k]);
                     const double value = routine.value(x.data());
-                    if (!(value >= found.low && value <= found.high) && outside++ == 0)
+                    if (!(value >= range.low && value <= range.high) && outside++ == 0)
                         ADD_FAILURE()
                             << routine.name << " at " << x[0] << ", " << x[1] << ", " << x[2] << " is " << value
-                            << ", not in [" << found.low << ", " << found.high << "] of the box [" << box[0].low << ", "
+                            << ", not in [" << range.low << ", " << range.high << "] of the box [" << box[0].low << ", "
                             << box[0].high << "] x [" << box[1].low << ", " << box[1].high << "] x [" << box[2].low
                             << ", " << box[2].high << "]";
                 }
@@ -112,8 +112,8 @@ namespace roofslate
                 std::array<Range, 3> box{};
                 for (std::size_t k = 0; k < 3; ++k)
                     box[k] = {at[k], at[k] * (1 + by)};
-                const Range found = range_of_routine(routine, box);
-                return (found.high - found.low) / routine.value(at.data());
+                const Range range = range_of_routine(routine, box);
+                return (range.high - range.low) / routine.value(at.data());
             };
             for (const double by : {1e-3, 1e-5, 1e-7})
             {

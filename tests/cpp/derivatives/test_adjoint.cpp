@@ -116,12 +116,12 @@ namespace
             const auto operation = [&](int position) { return e.tape.operations[std::size_t(position)]; };
             const Operation condition = operation(select.argument[0]);
             int spent = select.argument[2];
-            const bool beside = operation(spent).op == Op::add && operation(spent).argument[0] == select.argument[1];
-            if (beside)
+            const bool adjacent = operation(spent).op == Op::add && operation(spent).argument[0] == select.argument[1];
+            if (adjacent)
                 spent = operation(spent).argument[1];
-            if (!(beside && spent == condition.argument[0]) && operation(spent).op == Op::mul)
+            if (!(adjacent && spent == condition.argument[0]) && operation(spent).op == Op::mul)
                 spent = operation(spent).argument[0];
-            else if (!beside)
+            else if (!adjacent)
                 return false;
             return condition.op == Op::equal && condition.argument[0] == spent;
         }
@@ -196,10 +196,10 @@ namespace
                 try
                 {
                     Derivation derivation(graph, output, inputs, kind);
-                    std::vector<double> found;
+                    std::vector<double> result;
                     for (const int n : derivation.smooth())
-                        found.push_back(graph[n].value);
-                    return found;
+                        result.push_back(graph[n].value);
+                    return result;
                 }
                 catch (const NoPartial& refused)
                 {
@@ -218,10 +218,10 @@ namespace
 
     // Both are sums of the same terms, which may cancel: an elasticity is known to some rounding errors of terms that
     // are up to 1e5 times as large.
-    void expect_close(double found, double expected, double scale, const std::string& what, double known_to = 1e-9)
+    void expect_close(double actual, double expected, double scale, const std::string& what, double known_to = 1e-9)
     {
-        EXPECT_LE(std::fabs(found - expected), known_to * std::fabs(expected) + 1e-10 * scale)
-            << what << ": " << found << " instead of " << expected;
+        EXPECT_LE(std::fabs(actual - expected), known_to * std::fabs(expected) + 1e-10 * scale)
+            << what << ": " << actual << " instead of " << expected;
     }
     // Under the loads of such points a queue never ends, and no digit is left of its slopes; tests of the package
     // differentiate queues where services are.
@@ -240,17 +240,17 @@ namespace
             // Of losses drawn at random all but five digits may cancel in the dual numbers; the adjoints, by the
             // coefficients of the two terms equal and opposite as they must be, are nearer the truth.
             const double known_to = registry()[q].name == "optimal_lifetime_saving" ? 1e-4 : 1e-8;
-            Asked asked(q, supplied);
-            const std::vector<double> elasticities = asked.derivatives(Derivative::elasticity),
-                                      slopes = asked.derivatives(Derivative::slope);
-            const double value = asked.graph[asked.output].value;
-            for (std::size_t k = 0; k < asked.by.size(); ++k)
+            Asked problem(q, supplied);
+            const std::vector<double> elasticities = problem.derivatives(Derivative::elasticity),
+                                      slopes = problem.derivatives(Derivative::slope);
+            const double value = problem.graph[problem.output].value;
+            for (std::size_t k = 0; k < problem.by.size(); ++k)
             {
                 const std::string what =
-                    std::string(registry()[q].name) + " by " + std::string(registry()[asked.by[k]].name);
-                const Dual expected = DualClosure(supplied, asked.by[k]).of(q);
+                    std::string(registry()[q].name) + " by " + std::string(registry()[problem.by[k]].name);
+                const Dual expected = DualClosure(supplied, problem.by[k]).of(q);
                 EXPECT_TRUE(same_bits(expected.v, value)) << what;
-                const double x = supplied.at(asked.by[k]);
+                const double x = supplied.at(problem.by[k]);
                 if (std::isfinite(value) && std::isfinite(expected.d)
                     && std::fabs(value) > 1e-100) // else far in a tail
                 {
@@ -304,10 +304,10 @@ namespace
         const int batch_slots = registry().at("batch_slots"), load = registry().at("slot_utilization");
         std::map<int, double> supplied = all;
         supplied[load] = 0.7, supplied[batch_slots] = 11;
-        Asked asked(registry().at("waiting_probability"), supplied);
+        Asked problem(registry().at("waiting_probability"), supplied);
         try
         {
-            Derivation(asked.graph, asked.output, asked.inputs, Derivative::elasticity);
+            Derivation(problem.graph, problem.output, problem.inputs, Derivative::elasticity);
             FAIL();
         }
         catch (const NoPartial& refused)
@@ -315,10 +315,10 @@ namespace
             EXPECT_STREQ(refused.routine->name, "erlang_c");
             EXPECT_EQ(refused.argument, 0);
             ASSERT_EQ(refused.inputs.size(), 1u);
-            EXPECT_EQ(asked.by[refused.inputs[0]], batch_slots);
+            EXPECT_EQ(problem.by[refused.inputs[0]], batch_slots);
         }
-        asked.derivatives(Derivative::slope);
-        EXPECT_EQ(asked.left_out, std::set<int>{batch_slots});
+        problem.derivatives(Derivative::slope);
+        EXPECT_EQ(problem.left_out, std::set<int>{batch_slots});
     }
 
     // --- operations one by one, zeros among the arguments ---
@@ -343,14 +343,14 @@ namespace
         std::vector<double> by(int output, Derivative kind)
         { return values(Derivation(graph, output, inputs, kind, true).smooth()); }
         std::vector<double> by(int output, Derivative kind, Side side)
-        { return values(Derivation(graph, output, inputs, kind, true).beside(side)); }
+        { return values(Derivation(graph, output, inputs, kind, true).one_sided(side)); }
     };
     using Doubles = std::vector<double>;
-    void expect_same(const Doubles& found, const Doubles& expected)
+    void expect_same(const Doubles& actual, const Doubles& expected)
     {
-        ASSERT_EQ(found.size(), expected.size());
-        for (std::size_t k = 0; k < found.size(); ++k)
-            EXPECT_TRUE(same_bits(found[k], expected[k])) << k << ": " << found[k] << " instead of " << expected[k];
+        ASSERT_EQ(actual.size(), expected.size());
+        for (std::size_t k = 0; k < actual.size(); ++k)
+            EXPECT_TRUE(same_bits(actual[k], expected[k])) << k << ": " << actual[k] << " instead of " << expected[k];
     }
     TEST(Adjoints, OfProductsAndQuotientsAreWhole)
     {
@@ -409,9 +409,9 @@ namespace
         const int inside = g.operation(Op::div, g.constant(1), g.operation(Op::sub, four, L));
         const int z = g.operation(Op::select, g.operation(Op::less, L, four), inside, L);
         const Derivation derivation(g, z, {L}, Derivative::slope);
-        Doubles found;
-        store(g, {output_in_order(g, derivation.smooth()[0], found)}, {});
-        expect_same(found, {1.0 / 9, 1, 1});
+        Doubles result;
+        store(g, {output_in_order(g, derivation.smooth()[0], result)}, {});
+        expect_same(result, {1.0 / 9, 1, 1});
     }
     TEST(Adjoints, WhatOverflowedDoesNotMove)
     {
@@ -494,9 +494,9 @@ namespace
         const int same = p.op(Op::max, p.op(Op::add, x, y), p.op(Op::add, y, x));
         for (const int z : {p.op(Op::mul, ratio, y), p.op(Op::max, x, x), same, p.op(Op::max, x, y)})
         {
-            const Derivatives found = differentiate(p.graph, z, p.inputs, Derivative::elasticity, Side::above, {});
-            EXPECT_TRUE(found.kinks.empty());
-            expect_same(p.values(found.nodes), p.by(z, Derivative::elasticity));
+            const Derivatives result = differentiate(p.graph, z, p.inputs, Derivative::elasticity, Side::above, {});
+            EXPECT_TRUE(result.kinks.empty());
+            expect_same(p.values(result.nodes), p.by(z, Derivative::elasticity));
         }
         // nothing need be looked for
         EXPECT_TRUE(Derivation(p.graph, p.op(Op::mul, ratio, y), p.inputs, Derivative::slope).kinks().empty());
@@ -533,26 +533,26 @@ namespace
             {
                 if (!registry()[q].computed() || registry()[q].spec->is_choice() || is_of_queues(q))
                     continue;
-                Asked asked(q, supplied);
-                const Doubles expected = asked.derivatives(Derivative::elasticity);
-                const int left = asked.graph.variable(2), right = asked.graph.variable(2),
-                          factor = asked.graph.operation(Op::max, left, right);
-                std::vector<int> inputs = asked.inputs;
-                inputs.push_back(left);
+                Asked problem(q, supplied);
+                const Doubles expected = problem.derivatives(Derivative::elasticity);
+                const int lhs = problem.graph.variable(2), rhs = problem.graph.variable(2),
+                          factor = problem.graph.operation(Op::max, lhs, rhs);
+                std::vector<int> inputs = problem.inputs;
+                inputs.push_back(lhs);
                 Derivation derivation(
-                    asked.graph,
-                    asked.graph.operation(Op::mul, asked.output, factor),
+                    problem.graph,
+                    problem.graph.operation(Op::mul, problem.output, factor),
                     inputs,
                     Derivative::elasticity);
-                const std::vector<int> nodes = derivation.beside(Side::below);
-                const double value = asked.graph[asked.output].value;
+                const std::vector<int> nodes = derivation.one_sided(Side::below);
+                const double value = problem.graph[problem.output].value;
                 for (std::size_t k = 0; k < expected.size() && std::isfinite(value) && value != 0; ++k)
                     if (std::isfinite(expected[k]))
                         expect_close(
-                            asked.graph[nodes[k]].value,
+                            problem.graph[nodes[k]].value,
                             expected[k],
                             1,
-                            std::string(registry()[q].name) + " by " + std::string(registry()[asked.by[k]].name));
+                            std::string(registry()[q].name) + " by " + std::string(registry()[problem.by[k]].name));
             }
         }
     }
@@ -570,13 +570,13 @@ namespace
                 equal += i == j;
         for (const Side side : {Side::below, Side::above})
         {
-            const Derivatives found = differentiate(g, z, {x, y}, Derivative::slope, side, {});
-            ASSERT_EQ(found.kinks.size(), 1u);
-            EXPECT_EQ(found.kinks[0].points, equal);
+            const Derivatives result = differentiate(g, z, {x, y}, Derivative::slope, side, {});
+            ASSERT_EQ(result.kinks.size(), 1u);
+            EXPECT_EQ(result.kinks[0].points, equal);
             std::vector<Doubles> memory(2);
             store(
                 g,
-                {output_in_order(g, found.nodes[0], memory[0]), output_in_order(g, found.nodes[1], memory[1])},
+                {output_in_order(g, result.nodes[0], memory[0]), output_in_order(g, result.nodes[1], memory[1])},
                 {});
             for (std::size_t i = 0; i < 300; ++i)
                 for (std::size_t j = 0; j < 300; ++j)
@@ -607,8 +607,8 @@ namespace
                 node_of.push_back(g.variable(value_at(grid, i, point)));
             else
             {
-                const int made = g.operation(n.op, argument(0), argument(1), argument(2));
-                node_of.push_back(n.op == Op::select ? g.operation(Op::max, made, made) : made);
+                const int copy = g.operation(n.op, argument(0), argument(1), argument(2));
+                node_of.push_back(n.op == Op::select ? g.operation(Op::max, copy, copy) : copy);
             }
         }
         return g;
@@ -626,33 +626,33 @@ namespace
         for (const Derivative kind : {Derivative::elasticity, Derivative::slope})
         {
             Graph graph = r.graph;
-            const Derivatives found = differentiate(graph, output, inputs, kind, Side::above, {});
+            const Derivatives result = differentiate(graph, output, inputs, kind, Side::above, {});
             std::vector<Doubles> memory(inputs.size());
             std::vector<Output> outputs;
             for (std::size_t k = 0; k < inputs.size(); ++k)
             {
                 // on the axes of the output, whatever those of the derivative
                 outputs.push_back(output_in_order(graph, output, memory[k]));
-                outputs.back().node = found.nodes[k];
+                outputs.back().node = result.nodes[k];
             }
             store(graph, outputs, {});
             std::vector<std::size_t> point(graph.shape().size(), 0);
             do
             {
                 std::vector<int> node_of;
-                Graph here = at_point(r.graph, point, node_of);
+                Graph at_row = at_point(r.graph, point, node_of);
                 std::vector<int> inputs_here;
                 for (const int i : inputs)
                     inputs_here.push_back(i < 0 ? -1 : node_of[std::size_t(i)]);
                 const Derivatives expected =
-                    differentiate(here, node_of[std::size_t(output)], inputs_here, kind, Side::above, {});
+                    differentiate(at_row, node_of[std::size_t(output)], inputs_here, kind, Side::above, {});
                 std::ptrdiff_t offset = 0;
                 for (std::size_t k = 0; k < point.size(); ++k)
                     offset += std::ptrdiff_t(point[k]) * outputs[0].stride[k];
                 for (std::size_t k = 0; k < inputs.size(); ++k)
-                    ASSERT_TRUE(same_bits(memory[k][std::size_t(offset)], here[expected.nodes[k]].value))
+                    ASSERT_TRUE(same_bits(memory[k][std::size_t(offset)], at_row[expected.nodes[k]].value))
                         << "input " << k << ": " << memory[k][std::size_t(offset)] << " on the grid, "
-                        << here[expected.nodes[k]].value << " at the point, " << size << " nodes";
+                        << at_row[expected.nodes[k]].value << " at the point, " << size << " nodes";
             }
             while (next_point(point, graph.shape()));
         }

@@ -81,15 +81,15 @@ namespace
             points *= n;
         all.resize(points);
         const AxisSet axes = graph[node].axes;
-        std::vector<double> own(graph.points(axes));
-        Output o{node, own.data(), result_strides(graph, axes)};
+        std::vector<double> row_values(graph.points(axes));
+        Output o{node, row_values.data(), result_strides(graph, axes)};
         store(graph, {o}, {});
         for (std::size_t i = 0; i < points; ++i)
         {
             std::ptrdiff_t at = 0;
             for (std::size_t k = graph.shape().size(), rest = i; k-- > 0; rest /= graph.shape()[k])
                 at += std::ptrdiff_t(rest % graph.shape()[k]) * o.stride[k];
-            all[i] = axes ? own[std::size_t(at)] : graph[node].value;
+            all[i] = axes ? row_values[std::size_t(at)] : graph[node].value;
         }
         return all;
     }
@@ -99,18 +99,18 @@ namespace
         const std::vector<double> value = materialised(g, q.values[0]);
         std::vector<std::vector<double>> sides;
         for (const Requirement& r : q.requirements)
-            sides.push_back(materialised(g, r.left)), sides.push_back(materialised(g, r.right));
-        const AxisSet kept = q.kept();
-        std::vector<std::int64_t> where(g.points(kept), nowhere);
+            sides.push_back(materialised(g, r.lhs)), sides.push_back(materialised(g, r.rhs));
+        const AxisSet kept_axes = q.kept();
+        std::vector<std::int64_t> where(g.points(kept_axes), nowhere);
         std::vector<double> least(where.size(), HUGE_VAL);
         for (std::size_t i = 0; i < value.size(); ++i)
         {
-            std::size_t place = 0, index = 0, place_step = 1, index_step = 1;
+            std::size_t result_index = 0, index = 0, place_step = 1, index_step = 1;
             for (std::size_t k = g.shape().size(), rest = i; k-- > 0; rest /= g.shape()[k])
             {
                 const std::size_t at = rest % g.shape()[k];
-                if (kept >> k & 1)
-                    place += at * place_step, place_step *= g.shape()[k];
+                if (kept_axes >> k & 1)
+                    result_index += at * place_step, place_step *= g.shape()[k];
                 if (q.folded >> k & 1)
                     index += at * index_step, index_step *= g.shape()[k];
             }
@@ -120,8 +120,8 @@ namespace
                     && (q.requirements[r].strict
                             ? sides[2 * r][i] < sides[2 * r + 1][i]
                             : sides[2 * r][i] <= sides[2 * r + 1][i]);
-            if (ok && (where[place] == nowhere || value[i] < least[place]))
-                least[place] = value[i], where[place] = std::int64_t(index);
+            if (ok && (where[result_index] == nowhere || value[i] < least[result_index]))
+                least[result_index] = value[i], where[result_index] = std::int64_t(index);
         }
         for (std::size_t k = 0; k < where.size(); ++k)
             least[k] = where[k] == nowhere ? NAN : least[k];
@@ -149,10 +149,10 @@ namespace
                 {
                     Decode grid(shape);
                     const Question q = grid.question(folded, longest);
-                    const Optima wanted = plain_best(q);
+                    const Optima expected = plain_best(q);
                     for (const int threads : {1, 3})
                         for (const bool prune : {false, true})
-                            EXPECT_TRUE(same(best(q, {threads, {}, {}}, prune), wanted))
+                            EXPECT_TRUE(same(best(q, {threads, {}, {}}, prune), expected))
                                 << "folded " << folded << ", " << threads << " threads, pruned " << prune;
                 }
     }
@@ -173,9 +173,9 @@ namespace
                     q.values = {grid.node(objective)};
                     if (largest)
                         q.values[0] = grid.graph.operation(Op::neg, q.values[0]);
-                    const Optima wanted = plain_best(q);
+                    const Optima expected = plain_best(q);
                     for (const bool prune : {false, true})
-                        EXPECT_TRUE(same(best(q, {2, {}, {}}, prune), wanted))
+                        EXPECT_TRUE(same(best(q, {2, {}, {}}, prune), expected))
                             << objective << ", falling " << falling << ", largest " << largest << ", pruned " << prune;
                 }
     }
@@ -185,11 +185,11 @@ namespace
         {
             Decode grid({2, 3, 37, 150});
             Question q = grid.question(folded, 0.004);
-            const Optima wanted = best(q, {}, true);
+            const Optima expected = best(q, {}, true);
             for (Requirement& r : q.requirements)
-                r = {grid.graph.operation(Op::neg, r.right), grid.graph.operation(Op::neg, r.left), r.strict};
+                r = {grid.graph.operation(Op::neg, r.rhs), grid.graph.operation(Op::neg, r.lhs), r.strict};
             for (const bool prune : {false, true})
-                EXPECT_TRUE(same(best(q, {}, prune), wanted)) << "folded " << folded << ", pruned " << prune;
+                EXPECT_TRUE(same(best(q, {}, prune), expected)) << "folded " << folded << ", pruned " << prune;
         }
     }
     TEST_P(Folds, BestSkipsNaNAndTakesInfinity)
@@ -238,9 +238,9 @@ namespace
             Question q{r.graph, {r.nodes.back()}, {}, AxisSet(below(random, 1 << r.graph.shape().size()))};
             for (int k = below(random, 3); k-- > 0;)
                 q.requirements.push_back({any(), any(), below(random, 2) == 0});
-            const Optima wanted = plain_best(q);
+            const Optima expected = plain_best(q);
             for (const bool prune : {false, true})
-                ASSERT_TRUE(same(best(q, {1 + round % 2, {}, {}}, prune), wanted))
+                ASSERT_TRUE(same(best(q, {1 + round % 2, {}, {}}, prune), expected))
                     << "round " << round << ", pruned " << prune;
         }
     }
@@ -261,7 +261,7 @@ namespace
             Boxes boxes(r.graph, nodes, nodes.size(), axes, *GetParam());
             for (int b = 0; b < 12; ++b)
             {
-                Box box = boxes.whole();
+                Box box = boxes.full();
                 for (const int k : boxes.axes())
                 {
                     const std::size_t axis = std::size_t(k);
@@ -328,12 +328,13 @@ namespace
     {
         const std::vector<double> limits(8, 0.5), numbers{0, 1, 2, 3, 4, 5, 6, 7}, gap{9, NAN};
         Graph graph({8, 8, 2});
-        const auto along = [&](const std::vector<double>& values, std::size_t axis) {
+        const auto axis_leaf = [&](const std::vector<double>& values, std::size_t axis) {
             View view;
             view.data = values.data(), view.axes = AxisSet(1) << axis, view.stride[axis] = 1;
             return graph.leaf(view);
         };
-        const int limit = along(limits, 0), smaller = graph.operation(Op::less, along(numbers, 1), along(gap, 2));
+        const int limit = axis_leaf(limits, 0),
+                  smaller = graph.operation(Op::less, axis_leaf(numbers, 1), axis_leaf(gap, 2));
         const Question q{graph, {graph.operation(Op::neg, smaller)}, {{smaller, limit, false}}, 6};
         const Optima plain = best(q, {}, false), pruned = best(q, {}, true);
         EXPECT_EQ(plain.where, std::vector<std::int64_t>(8, 1));
@@ -353,12 +354,12 @@ namespace
         View view;
         view.data = x.data(), view.axes = 1, view.stride = {1};
         const Question q{graph, {graph.leaf(view)}, {}, 1};
-        const std::vector<double> found = quantiles(q, {0, 0.5, 1}, {});
+        const std::vector<double> result = quantiles(q, {0, 0.5, 1}, {});
         const auto sorted = [&](std::size_t k) {
             return 1 + double(k + (1 + double(k) * DBL_EPSILON >= moved)) * DBL_EPSILON;
         };
         EXPECT_EQ(
-            found,
+            result,
             (std::vector<double>{sorted(0), sorted(1), 0, sorted(n / 2), sorted(n / 2 + 1), 0, 1e300, 1e300, 0}));
         std::fill(x.begin(), x.end(), NAN);
         for (const double value : quantiles(q, {0, 0.5, 1}, {}))

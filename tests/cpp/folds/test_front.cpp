@@ -49,12 +49,12 @@ namespace
             for (std::size_t i = 0; i < points; ++i)
             {
                 Member m;
-                double rest = steps;
+                double remaining = steps;
                 for (std::size_t k = 0; k < n; ++k)
                 {
                     m.value[k] = std::floor(uniform(random, 0, steps));
                     if (round % 2 == 0 && n > 1) // near a plane on which none beats another
-                        m.value[k] = k + 1 < n ? m.value[k] : rest, rest -= m.value[k];
+                        m.value[k] = k + 1 < n ? m.value[k] : remaining, remaining -= m.value[k];
                     if (uniform(random, 0, 1) < 0.01)
                         m.value[k] = uniform(random, 0, 1) < 0.5 ? HUGE_VAL : -0.0;
                 }
@@ -84,10 +84,10 @@ namespace
             for (std::size_t i = 0; i < points; ++i)
             {
                 Member m;
-                double rest = 1e15;
+                double remaining = 1e15;
                 for (std::size_t k = 0; k + 1 < n; ++k)
-                    rest -= m.value[k] = std::floor(uniform(random, 0, 1e15)) / 4;
-                m.value[n - 1] = rest;
+                    remaining -= m.value[k] = std::floor(uniform(random, 0, 1e15)) / 4;
+                m.value[n - 1] = remaining;
                 m.where = std::int64_t(i);
                 front.add(m);
             }

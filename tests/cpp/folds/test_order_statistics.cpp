@@ -16,7 +16,7 @@ namespace
     constexpr std::int64_t few = 0, many = std::int64_t(1) << 40;
 
     // Passes over the rows until all is found; the values come in blocks, each to the tally of another thread.
-    Row found(
+    Row computed(
         const std::vector<Row>& rows,
         const std::vector<Row>& hints,
         std::int64_t promised,
@@ -58,15 +58,15 @@ namespace
             const std::int64_t last = std::int64_t(row.size()) * repeats - 1;
             for (const double q : quantiles)
             {
-                const double place = q * double(last);
+                const double rank = q * double(last);
                 const auto at = [&](std::int64_t k) {
                     return row.empty() ? undefined : row[std::size_t(std::min(k, last) / repeats)];
                 };
                 all.insert(
                     all.end(),
-                    {at(std::int64_t(place)),
-                     at(std::int64_t(place) + 1),
-                     row.empty() ? undefined : place - std::floor(place)});
+                    {at(std::int64_t(rank)),
+                     at(std::int64_t(rank) + 1),
+                     row.empty() ? undefined : rank - std::floor(rank)});
             }
         }
         return all;
@@ -110,15 +110,15 @@ namespace
     {
         for (const std::int64_t repeats : {1, 3})
         {
-            const Row wanted = expected(rows, repeats);
+            const Row reference = expected(rows, repeats);
             for (const std::int64_t promised : {few, many})
                 for (const std::size_t threads : {1, 3})
                 {
-                    const Row got = found(rows, hints, promised, repeats, threads);
-                    ASSERT_EQ(got.size(), wanted.size());
+                    const Row got = computed(rows, hints, promised, repeats, threads);
+                    ASSERT_EQ(got.size(), reference.size());
                     for (std::size_t k = 0; k < got.size(); ++k)
-                        ASSERT_TRUE(got[k] == wanted[k] || same_bits(got[k], wanted[k])) // -0 == 0
-                            << got[k] << " is not " << wanted[k] << " at " << k << " of " << got.size() << ": "
+                        ASSERT_TRUE(got[k] == reference[k] || same_bits(got[k], reference[k])) // -0 == 0
+                            << got[k] << " is not " << reference[k] << " at " << k << " of " << got.size() << ": "
                             << promised << " promised, " << repeats << " times, " << threads << " threads";
                 }
         }
@@ -146,9 +146,9 @@ namespace
     {
         const std::vector<Row> rows = rows_of_all_kinds();
         int passes = -1;
-        const Row got = found(rows, rows, few, 1, 1, &passes), wanted = expected(rows, 1);
+        const Row got = computed(rows, rows, few, 1, 1, &passes), reference = expected(rows, 1);
         EXPECT_EQ(passes, 0);
-        EXPECT_TRUE(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end(), [](double a, double b) {
+        EXPECT_TRUE(std::equal(got.begin(), got.end(), reference.begin(), reference.end(), [](double a, double b) {
             return a == b || same_bits(a, b);
         }));
     }

@@ -226,9 +226,9 @@ namespace
                 for (const double c : {-inf, -3.0, 0.0, 1.0, inf})
                     for (const double d : {-inf, -2.0, -0.0, 5.0, inf})
                     {
-                        const double left[2] = {a, b}, right[2] = {c, d};
+                        const double lhs[2] = {a, b}, rhs[2] = {c, d};
                         Graph g({2, 2});
-                        const int x = g.leaf({left, 1, {1}}), y = g.leaf({right, 2, {0, 1}});
+                        const int x = g.leaf({lhs, 1, {1}}), y = g.leaf({rhs, 2, {0, 1}});
                         for (const Op op : {Op::add, Op::sub, Op::mul, Op::div, Op::min, Op::max})
                             g.operation(op, x, y);
                         for (const Op op : {Op::neg, Op::sqrt, Op::exp, Op::ceil, Op::floor})

@@ -100,9 +100,9 @@ namespace
             {"batch_size", 1, 0},
             {"context_length", 1, 1}};
     }
-    std::vector<Given> with(std::vector<Given> inputs, const std::vector<Given>& others)
+    std::vector<Given> with(std::vector<Given> inputs, const std::vector<Given>& additional)
     {
-        for (const Given& other : others)
+        for (const Given& other : additional)
         {
             const auto at = std::find_if(inputs.begin(), inputs.end(), [&](const Given& g) {
                 return std::string(g.name) == other.name;

@@ -33,18 +33,18 @@ namespace
     {
         const Using use(set);
         const std::vector<std::size_t>& shape = r.graph.shape();
-        std::vector<int> wanted;
+        std::vector<int> output_nodes;
         for (int k = 0; k < 4; ++k) // constants, inputs and the same node twice among them
-            wanted.push_back(r.nodes[std::size_t(below(random, int(r.nodes.size())))]);
-        wanted.push_back(wanted.front());
+            output_nodes.push_back(r.nodes[std::size_t(below(random, int(r.nodes.size())))]);
+        output_nodes.push_back(output_nodes.front());
         std::vector<Output> outputs;
-        std::vector<std::vector<double>> memory(wanted.size());
-        for (std::size_t k = 0; k < wanted.size(); ++k)
+        std::vector<std::vector<double>> memory(output_nodes.size());
+        for (std::size_t k = 0; k < output_nodes.size(); ++k)
         {
-            Output o{wanted[k], nullptr, {}, used_before};
+            Output o{output_nodes[k], nullptr, {}, used_before};
             std::vector<std::size_t> axes;
             for (std::size_t a = 0; a < shape.size(); ++a)
-                if (r.graph[wanted[k]].axes >> a & 1)
+                if (r.graph[output_nodes[k]].axes >> a & 1)
                     axes.push_back(a);
             if (below(random, 2))
                 std::shuffle(axes.begin(), axes.end(), random);
@@ -67,7 +67,7 @@ namespace
         std::size_t points = 1;
         for (const std::size_t n : shape)
             points *= n;
-        for (std::size_t k = 0; k < wanted.size(); ++k)
+        for (std::size_t k = 0; k < output_nodes.size(); ++k)
         {
             std::vector<std::size_t> point(shape.size(), 0);
             for (std::size_t round = 0; round < std::min<std::size_t>(points, 3000); ++round)
@@ -80,7 +80,7 @@ namespace
                     offset += outputs[k].stride[a] * std::ptrdiff_t(point[a]);
                 }
                 const double got = static_cast<const double*>(outputs[k].data)[offset],
-                             expected = value_at(r.graph, wanted[k], point);
+                             expected = value_at(r.graph, output_nodes[k], point);
                 ASSERT_TRUE(same_bits(got, expected))
                     << set.name << ", " << threads << " threads, output " << k << ": " << got << ", not " << expected;
                 if (points <= 3000)
@@ -411,11 +411,11 @@ namespace
     {
         Slow slow;
         std::size_t calls = 0, last = 0, all = 0;
-        const std::thread::id here = std::this_thread::get_id();
+        const std::thread::id caller = std::this_thread::get_id();
         Options options;
         options.threads = 2;
         options.report = [&](std::size_t done, std::size_t total) {
-            EXPECT_EQ(std::this_thread::get_id(), here);
+            EXPECT_EQ(std::this_thread::get_id(), caller);
             EXPECT_GE(done, last);
             ++calls, last = done, all = total;
             return true;

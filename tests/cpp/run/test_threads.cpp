@@ -74,7 +74,7 @@ namespace
     }
     TEST(Threads, GoOnAfterAnException)
     {
-        const std::thread::id here = std::this_thread::get_id();
+        const std::thread::id caller = std::this_thread::get_id();
         for (int round = 0; round < 60; ++round)
         {
             const Options options;
@@ -86,7 +86,7 @@ namespace
                     progress,
                     [] { return 0; },
                     [&](int, std::size_t) {
-                        if ((std::this_thread::get_id() == here) == on_caller)
+                        if ((std::this_thread::get_id() == caller) == on_caller)
                             throw std::runtime_error("from a chunk");
                         std::this_thread::sleep_for(std::chrono::milliseconds(1)); // for the other one to come
                         return std::size_t(1);
@@ -132,7 +132,7 @@ namespace
         if (sanitized)
             return;
         const pid_t parent = getpid();
-        const std::thread::id here = std::this_thread::get_id();
+        const std::thread::id caller = std::this_thread::get_id();
         Options options;
         Progress progress(options, 1000);
         pid_t child = -1;
@@ -146,7 +146,7 @@ namespace
                 [] { return 0; },
                 [&](int, std::size_t c) {
                     std::this_thread::sleep_for(std::chrono::microseconds(200));
-                    if (std::this_thread::get_id() == here && child < 0 && c > 4)
+                    if (std::this_thread::get_id() == caller && child < 0 && c > 4)
                     {
                         child = fork();
                         if (child == 0)

@@ -179,10 +179,10 @@ namespace
     {
         const Pairs p;
         for (const Op op : {Op::pow, Op::both, Op::either})
-            for (const int place : {0, 1})
+            for (const int position : {0, 1})
                 for (const bool scalar : {false, true})
                 {
-                    Instruction i = call(op, place);
+                    Instruction i = call(op, position);
                     if (scalar)
                         i.operand.scalar = 2.5;
                     else
@@ -191,7 +191,7 @@ namespace
                     for (std::size_t k = 0; k < got.size(); ++k)
                     {
                         const double other = scalar ? 2.5 : p.b[k],
-                                     x[2] = {place == 0 ? p.a[k] : other, place == 0 ? other : p.a[k]};
+                                     x[2] = {position == 0 ? p.a[k] : other, position == 0 ? other : p.a[k]};
                         ASSERT_TRUE(same_bits(got[k], evaluate(op, nullptr, x)))
                             << int(op) << " of " << x[0] << " and " << x[1] << " gives " << got[k];
                     }
@@ -224,9 +224,9 @@ namespace
         std::vector<double> a(37), b(37);
         for (std::size_t k = 0; k < a.size(); ++k)
             a[k] = double(k), b[k] = double(2 * k + 1);
-        for (const int place : {0, 1, 2})
+        for (const int position : {0, 1, 2})
         {
-            Instruction i = call(Op::routine, place);
+            Instruction i = call(Op::routine, position);
             i.routine = &routine;
             i.operand.memory = b.data(), i.operand.step = 1;
             i.second.scalar = 5;
@@ -234,8 +234,8 @@ namespace
             for (std::size_t k = 0; k < a.size(); ++k)
             {
                 std::vector<double> x{b[k], 5};
-                x.insert(x.begin() + place, a[k]);
-                ASSERT_EQ(got[k], middle_of(x.data())) << place;
+                x.insert(x.begin() + position, a[k]);
+                ASSERT_EQ(got[k], middle_of(x.data())) << position;
             }
         }
     }
@@ -245,10 +245,10 @@ namespace
     { double a, d; };
     std::vector<Division> hard_divisions(int exponent_of_a, int exponent_of_d, int n)
     {
-        std::vector<Division> found;
+        std::vector<Division> divisions;
         Random random(6);
         __extension__ using Wide = unsigned __int128;
-        while (int(found.size()) < n)
+        while (int(divisions.size()) < n)
         {
             const std::uint64_t d = (random() >> 11) | (std::uint64_t(1) << 52) | 1;
             std::uint64_t inverse = d; // modulo 2^64, by Newton
@@ -263,12 +263,12 @@ namespace
                     continue;
                 const Wide a = (Wide(q) * d + (above ? Wide(0) - k : Wide(k))) >> 54;
                 if (a < (Wide(1) << 53))
-                    found.push_back(
+                    divisions.push_back(
                         {std::ldexp(double(std::uint64_t(a)), exponent_of_a - 53),
                          std::ldexp(double(d), exponent_of_d - 53)});
             }
         }
-        return found;
+        return divisions;
     }
     TEST_P(Machine, DivisionByAScalarIsExact)
     {
@@ -285,9 +285,9 @@ namespace
                 EXPECT_TRUE(same_bits(run({constant}, {a})[0], a / d))
                     << std::hexfloat << a << " / " << d << ", proved";
                 const double r = 1 / d;
-                Instruction along = with_memory(Code::divide_proved, &d);
-                along.second.memory = &r, along.second.step = 1;
-                EXPECT_TRUE(same_bits(run({along}, {a})[0], a / d))
+                Instruction proved = with_memory(Code::divide_proved, &d);
+                proved.second.memory = &r, proved.second.step = 1;
+                EXPECT_TRUE(same_bits(run({proved}, {a})[0], a / d))
                     << std::hexfloat << a << " / " << d << ", along the row";
             }
         };

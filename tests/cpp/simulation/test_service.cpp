@@ -58,15 +58,15 @@ namespace
 
     TEST(Service, reads_prompts_first)
     {
-        const Outcome found = run_trace(slow(PromptPolicy::first), two);
+        const Outcome outcome = run_trace(slow(PromptPolicy::first), two);
         // 0-4 the first prompt, 4-15 a token, 15-19 the second prompt, 19-31 a token of both
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 0), 4);
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 0), 31);
-        EXPECT_DOUBLE_EQ(found(Requests::per_token, 0), 13.5);
-        EXPECT_DOUBLE_EQ(found(Requests::queue, 1), 10);
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 1), 14);
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 1), 26);
-        const auto& totals = found.totals[0].values;
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 0), 4);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 0), 31);
+        EXPECT_DOUBLE_EQ(outcome(Requests::per_token, 0), 13.5);
+        EXPECT_DOUBLE_EQ(outcome(Requests::queue, 1), 10);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 1), 14);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 1), 26);
+        const auto& totals = outcome.totals[0].values;
         EXPECT_DOUBLE_EQ(totals[Totals::gaps], 3);
         EXPECT_DOUBLE_EQ(totals[Totals::gap_time], 11 + 16 + 12);
         EXPECT_DOUBLE_EQ(totals[Totals::time_in_system], 31 + 26);
@@ -77,25 +77,25 @@ namespace
     {
         Replicas replicas = slow(PromptPolicy::chunked);
         replicas.token_budget = 15;
-        const Outcome found = run_trace(replicas, two);
+        const Outcome outcome = run_trace(replicas, two);
         // 0-11.5: 15 tokens; -23: 5 and 10 of the second; -35: a token and 10 of the second; -47: both
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 0), 23);
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 0), 47);
-        EXPECT_DOUBLE_EQ(found(Requests::queue, 1), 6.5);
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 1), 30);
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 1), 42);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 0), 23);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 0), 47);
+        EXPECT_DOUBLE_EQ(outcome(Requests::queue, 1), 6.5);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 1), 30);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 1), 42);
     }
     TEST(Service, decodes_what_is_read_apart)
     {
-        const Outcome found = run_trace(slow(PromptPolicy::apart), two);
+        const Outcome outcome = run_trace(slow(PromptPolicy::apart), two);
         // 0-11, then two steps of 12
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 0), 11);
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 0), 35);
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 1), 18);
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 1), 30);
-        EXPECT_DOUBLE_EQ(found.totals[0].values[Totals::gaps], 3);
-        EXPECT_DOUBLE_EQ(found.totals[0].values[Totals::gap_time], 36);
-        EXPECT_DOUBLE_EQ(found.totals[0].values[Totals::steps], 3);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 0), 11);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 0), 35);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 1), 18);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 1), 30);
+        EXPECT_DOUBLE_EQ(outcome.totals[0].values[Totals::gaps], 3);
+        EXPECT_DOUBLE_EQ(outcome.totals[0].values[Totals::gap_time], 36);
+        EXPECT_DOUBLE_EQ(outcome.totals[0].values[Totals::steps], 3);
     }
     TEST(Service, reads_prompts_in_a_pool)
     {
@@ -103,20 +103,20 @@ namespace
         replicas.prefill_replicas = 1;
         replicas.transfer_time = 1;
         replicas.transfer_token_time = 0.05;
-        const Outcome found = run_trace(replicas, {{0, 1}, {20, 20}, {1, 1}, {}, {}});
+        const Outcome outcome = run_trace(replicas, {{0, 1}, {20, 20}, {1, 1}, {}, {}});
         // prompts 0-4 and 4-8, then 2 s on the link and a step
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 0), 4 + 2 + 11);
-        EXPECT_DOUBLE_EQ(found(Requests::queue, 1), 3);
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 1), 17 + 11 - 1);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 0), 4 + 2 + 11);
+        EXPECT_DOUBLE_EQ(outcome(Requests::queue, 1), 3);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 1), 17 + 11 - 1);
     }
     TEST(Service, keeps_requests_waiting_for_a_seat)
     {
         Replicas replicas = slow(PromptPolicy::apart);
         replicas.seats = 1;
-        const Outcome found = run_trace(replicas, {{0, 5, 6}, {1, 1, 1}, {3, 1, 1}, {}, {}});
-        EXPECT_DOUBLE_EQ(found(Requests::queue, 1), 28);
-        EXPECT_DOUBLE_EQ(found(Requests::queue, 2), 38);
-        EXPECT_EQ(found.waited, (std::vector<std::int8_t>{0, 1, 1}));
+        const Outcome outcome = run_trace(replicas, {{0, 5, 6}, {1, 1, 1}, {3, 1, 1}, {}, {}});
+        EXPECT_DOUBLE_EQ(outcome(Requests::queue, 1), 28);
+        EXPECT_DOUBLE_EQ(outcome(Requests::queue, 2), 38);
+        EXPECT_EQ(outcome.waited, (std::vector<std::int8_t>{0, 1, 1}));
         replicas.queue_room = 1;
         EXPECT_EQ(
             run_trace(replicas, {{0, 5, 6}, {1, 1, 1}, {3, 1, 1}, {}, {}}).status,
@@ -131,17 +131,17 @@ namespace
     {
         Replicas replicas = slow(PromptPolicy::chunked);
         replicas.cache_room = 12;
-        const Outcome found = run_trace(replicas, {{0, 0, 0}, {4, 4, 9}, {5, 5, 4}, {}, {}});
+        const Outcome outcome = run_trace(replicas, {{0, 0, 0}, {4, 4, 9}, {5, 5, 4}, {}, {}});
         // 0-10.8: both prompts, 5 + 5 tokens; -22.8: 12 tokens; the second leaves with 6; -33.8, -44.8 and -55.8 the
         // first alone, whose 7 + 6 + 1 tokens leave no room for it before its end
-        EXPECT_EQ(found.status, (std::vector<std::int8_t>{answered, answered, too_long}));
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 0), 10.8);
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 1), 10.8);
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 0), 55.8);
-        EXPECT_DOUBLE_EQ(found(Requests::preemptions, 0), 0);
-        EXPECT_DOUBLE_EQ(found(Requests::preemptions, 1), 1);
+        EXPECT_EQ(outcome.status, (std::vector<std::int8_t>{answered, answered, too_long}));
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 0), 10.8);
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 1), 10.8);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 0), 55.8);
+        EXPECT_DOUBLE_EQ(outcome(Requests::preemptions, 0), 0);
+        EXPECT_DOUBLE_EQ(outcome(Requests::preemptions, 1), 1);
         // -66.4: its 6 tokens are read anew, which makes its third; then two steps of 11
-        EXPECT_DOUBLE_EQ(found(Requests::latency, 1), 55.8 + 10.6 + 22);
+        EXPECT_DOUBLE_EQ(outcome(Requests::latency, 1), 55.8 + 10.6 + 22);
     }
     TEST(Service, reads_what_a_session_has_not_in_the_cache)
     {
@@ -150,10 +150,10 @@ namespace
         EXPECT_EQ(run_trace(replicas, turns).values[Requests::hit], (std::vector<double>{0, 0, 0}));
         replicas.cache_tiers = {10, 1000};
         replicas.tier_token_time = {0, 0.2};
-        const Outcome found = run_trace(replicas, turns);
-        EXPECT_EQ(found.values[Requests::hit], (std::vector<double>{0, 30, 12}));
+        const Outcome outcome = run_trace(replicas, turns);
+        EXPECT_EQ(outcome.values[Requests::hit], (std::vector<double>{0, 30, 12}));
         // the first turn ends at 4 + 9 * 11 = 103; of the second 20 tokens are read while 30 are fetched
-        EXPECT_DOUBLE_EQ(found(Requests::first_token, 1), 2 + 20 * 0.1 + (30 * 0.2 - 20 * 0.1));
+        EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 1), 2 + 20 * 0.1 + (30 * 0.2 - 20 * 0.1));
     }
     TEST(Service, is_the_same_for_any_number_of_threads)
     {
@@ -176,7 +176,7 @@ namespace
     TEST(Service, loses_no_request)
     {
         for (const PromptPolicy policy : {PromptPolicy::first, PromptPolicy::chunked, PromptPolicy::apart})
-            for (const double room : {unlimited, 60.0})
+            for (const double capacity : {unlimited, 60.0})
                 for (const bool drain : {false, true})
                 {
                     Load load;
@@ -184,13 +184,13 @@ namespace
                     load.input = {10, 1, false};
                     load.output = {5, 1, false};
                     Replicas replicas = slow(policy);
-                    replicas.cache_room = room;
+                    replicas.cache_room = capacity;
                     replicas.seats = 20;
                     replicas.count = 3;
-                    const Outcome found = run(replicas, load, {5000, 2, 100, drain, 3});
-                    for (const std::int8_t status : found.status)
-                        EXPECT_TRUE(status == answered || (status == too_long && room < unlimited));
-                    for (const Totals& totals : found.totals)
+                    const Outcome outcome = run(replicas, load, {5000, 2, 100, drain, 3});
+                    for (const std::int8_t status : outcome.status)
+                        EXPECT_TRUE(status == answered || (status == too_long && capacity < unlimited));
+                    for (const Totals& totals : outcome.totals)
                         if (drain)
                         {
                             EXPECT_EQ(

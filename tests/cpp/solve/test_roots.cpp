@@ -205,7 +205,7 @@ namespace
     TEST(Trend, HoldsBetweenAnyTwoValues)
     {
         Random random(32);
-        int told = 0, all = 0;
+        int decided = 0, all = 0;
         for (int round = 0; round < 4000; ++round)
         {
             const RandomFunction f(random, all_ops, 1 + below(random, 8));
@@ -217,7 +217,7 @@ namespace
             const bool one_sign = lanes.program[0][0] >= 0 || lanes.program[1][0] <= 0;
             if (!one_sign || !(low == low && high == high) || (low == -inf && high == inf))
                 continue;
-            ++told;
+            ++decided;
             double before_x = 0, before = 0;
             for (int k = 0; k <= 20; ++k)
             {
@@ -237,7 +237,7 @@ namespace
                 before_x = x, before = v;
             }
         }
-        EXPECT_GT(told, all / 3);
+        EXPECT_GT(decided, all / 3);
     }
     TEST(Bounder, ALaneHasTheSameBoundsWhateverStandsBesideIt)
     {
@@ -314,18 +314,18 @@ namespace
             Polynomial p(random, degree, 1100);
             for (const Relation relation : {Relation::equal, Relation::less, Relation::less_equal})
             {
-                const Roots found = solve(p.comparison(relation), Which::all, {2, {}, {}});
+                const Roots result = solve(p.comparison(relation), Which::all, {2, {}, {}});
                 const Roots least = solve(p.comparison(relation), Which::smallest, {}),
                             most = solve(p.comparison(relation), Which::largest, {});
                 for (std::size_t i = 0; i < p.points; ++i)
                 {
                     const std::vector<double> expected = p.sorted(i);
-                    ASSERT_EQ(found.outcomes[i], Outcome::found);
-                    ASSERT_GE(found.each, degree);
+                    ASSERT_EQ(result.outcomes[i], Outcome::found);
+                    ASSERT_GE(result.each, degree);
                     for (std::size_t k = 0; k < degree; ++k)
-                        ASSERT_NEAR(found.values[i * found.each + k], expected[k], 1e-12 * std::fabs(expected[k]))
+                        ASSERT_NEAR(result.values[i * result.each + k], expected[k], 1e-12 * std::fabs(expected[k]))
                             << "degree " << degree << ", point " << i;
-                    ASSERT_TRUE(degree == found.each || std::isnan(found.values[i * found.each + degree]));
+                    ASSERT_TRUE(degree == result.each || std::isnan(result.values[i * result.each + degree]));
                     ASSERT_NEAR(least.values[i], expected.front(), 1e-12 * std::fabs(expected.front()));
                     ASSERT_NEAR(most.values[i], expected.back(), 1e-12 * std::fabs(expected.back()));
                 }
@@ -343,19 +343,19 @@ namespace
               std::pair{-DBL_MAX, -0.5},
               std::pair{1.0, 1.0}})
         {
-            const Roots found = solve(p.comparison(Relation::equal, low, high), Which::all, {});
+            const Roots result = solve(p.comparison(Relation::equal, low, high), Which::all, {});
             for (std::size_t i = 0; i < p.points; ++i)
             {
                 std::vector<double> expected;
                 for (const double r : p.sorted(i))
                     if (r >= low && r <= high)
                         expected.push_back(r);
-                ASSERT_EQ(found.outcomes[i], expected.empty() ? Outcome::never : Outcome::found);
-                for (std::size_t k = 0; k < found.each; ++k)
+                ASSERT_EQ(result.outcomes[i], expected.empty() ? Outcome::never : Outcome::found);
+                for (std::size_t k = 0; k < result.each; ++k)
                     if (k < expected.size())
-                        ASSERT_NEAR(found.values[i * found.each + k], expected[k], 1e-12 * std::fabs(expected[k]));
+                        ASSERT_NEAR(result.values[i * result.each + k], expected[k], 1e-12 * std::fabs(expected[k]));
                     else
-                        ASSERT_TRUE(std::isnan(found.values[i * found.each + k]));
+                        ASSERT_TRUE(std::isnan(result.values[i * result.each + k]));
             }
         }
     }
@@ -398,11 +398,11 @@ namespace
                     : g.operation(n.op, at(0), at(1), at(2));
             }
             const double middle = value_with(f.graph, y, x, std::exp(uniform(random, -1, 1)));
-            const int left = copies[std::size_t(y)];
-            if (!(std::fabs(middle) < 1e6) || !g[left].axes || std::fabs(middle) < 1e-6)
+            const int lhs = copies[std::size_t(y)];
+            if (!(std::fabs(middle) < 1e6) || !g[lhs].axes || std::fabs(middle) < 1e-6)
                 continue;
-            const Roots found = solve(
-                {g, left, g.constant(middle), Relation::less, {copies[std::size_t(x)], 1e-2, 1e2, false, {}, {}}},
+            const Roots result = solve(
+                {g, lhs, g.constant(middle), Relation::less, {copies[std::size_t(x)], 1e-2, 1e2, false, {}, {}}},
                 Which::all,
                 {});
             bool before = false;
@@ -415,10 +415,11 @@ namespace
                     continue; // on a plateau, or at a turn
                 const bool holds = v < middle;
                 crossed = 0;
-                bool beside = false; // a turn, where rounding decides
-                for (std::size_t r = 0; r < found.each; ++r)
-                    crossed += found.values[r] < at, beside = beside || std::fabs(found.values[r] - at) < 1e-9 * at;
-                if (beside)
+                bool near_turn = false; // a turn, where rounding decides
+                for (std::size_t r = 0; r < result.each; ++r)
+                    crossed += result.values[r] < at,
+                        near_turn = near_turn || std::fabs(result.values[r] - at) < 1e-9 * at;
+                if (near_turn)
                     continue;
                 ASSERT_TRUE(!any || ((crossed - previous) % 2 == 1) == (holds != before))
                     << "at " << at << ", round " << round;
