@@ -14,13 +14,12 @@ namespace roofslate
         std::int64_t first = 0; // index of its first point
     };
 
-    // A goal has
-    //   bool hopeless(const Waiting&)                  of a box that waited: may nothing of it matter any more?
-    //   bool wants(Boxes&, std::size_t i, Waiting&)    of the i-th box with bounds: false if it is settled; sets what
-    //   it waits with double width(const Boxes&, std::size_t i)      of the i-th box with bounds: how far they leave
-    //   the question open static constexpr bool ordered                  are boxes with low bounds to come first? void
-    //   take(const Boxes&, std::size_t first, std::size_t n, Index index)   computed points of a small box; index(i) is
-    //   where one lies
+    // Members of a goal:
+    // - `hopeless(waiting)`: true if no point of a box that waited can matter any more.
+    // - `wants(boxes, i, waiting)`: false if the bounds settle box i. Else sets the bounds to wait with.
+    // - `width(boxes, i)`: width of the bounds of box i.
+    // - `ordered`: true if boxes with low bounds come first.
+    // - `take(boxes, first, n, index)`: takes computed points of a small box. `index(i)` is the position of point i.
     class Search
     {
     public:

@@ -244,7 +244,7 @@ namespace roofslate
                 return std::string("; ") + text;
         return "";
     }
-    // Quantities in a circle: those with a declared range are intended as inputs.
+    // Quantities in a circle. The ones with a declared range are intended as inputs.
     void Closure::missing_one_of_circle(int quantity) const
     {
         const auto first = std::find(path_.begin(), path_.end(), quantity);

@@ -209,7 +209,7 @@ namespace roofslate::quantities
         }
     };
 
-    // --- of several arguments: each derivative from the same code, on numbers with a slope ---
+    // --- of several arguments: the same code on numbers with a slope gives each derivative ---
 
     namespace sloped // lookup only by arguments: numbers convert to it
     {

@@ -7,11 +7,11 @@
 
 namespace roofslate
 {
-    // While it lives, other threads run a job beside the one that made it.
+    // While it lives, other threads run a job in parallel with the creating thread.
     class Helpers
     {
     public:
-        // Offers `job` to so many threads, kept ones first; where the system gives no more of them, to fewer. Each runs
+        // Offers `job` to so many threads, kept ones first, or to fewer if the system gives no more. Each runs
         // it once. It must not throw. A short one is not worth waking threads for, unless it comes right after another.
         Helpers(int threads, bool is_long, const std::function<void()>& job);
         Helpers(const Helpers&) = delete;

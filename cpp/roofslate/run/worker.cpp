@@ -6,8 +6,8 @@ namespace roofslate
     {
         constexpr std::size_t most_copied_values = 65536;
 
-        // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole.
-        // Along axes from `same` on nothing changes.
+        // Writes `n` points of an array, axis `d` and all later axes. Repeated parts are copied as a whole.
+        // Nothing changes along axis `same` and later ones.
         void copy_spread(
             double* to,
             const double* from,
@@ -34,7 +34,7 @@ namespace roofslate
             else
             {
                 copy_spread(to, from, stride, axes, d + 1, same, part, graph);
-                for (std::size_t done = part; done < n; done *= 2) // what is there, once more
+                for (std::size_t done = part; done < n; done *= 2) // doubles the part already written
                     std::copy_n(to, std::min(done, n - done), to + done);
             }
         }

@@ -86,8 +86,8 @@ namespace roofslate
         static constexpr std::size_t none = std::size_t(-1);
         struct End // of a stretch, at the row that was asked for last and at the one before it: the next row's is near
         { std::size_t last = 0, before = 0, row = none, begin = 0, end = 0; };
-        // The first point of [begin, end) at which `holds` no longer holds, by growing steps from a guess. It holds up
-        // to one point and not from there on.
+        // The first point of [begin, end) at which `holds` turns false, by growing steps from a guess. It is true up
+        // to one point and false at all later ones.
         template <class Holds> static std::size_t partition_point(
             std::size_t begin,
             std::size_t end,
@@ -130,7 +130,7 @@ namespace roofslate
             }
             return low;
         }
-        // True if a requirement holds at a point, where `value(number, difference)` gives the values of the row.
+        // True if a requirement holds at a point. `value(number, difference)` gives the values of the row.
         template <class Value> bool met(const Stretch& s, std::size_t point, const Value& value)
         {
             const auto at = [&](int argument, Direction difference) {
@@ -210,7 +210,7 @@ namespace roofslate
         List<End> last_ends_;
         List<double> points_; // of a stretch: values of its steps
         List<Comparison> comparisons_;
-        // the first row of the line, along the last outer axis, and how many it has
+        // the first row of the line, along the last outer axis, and the number of rows
         std::size_t row_ = none, line_ = 0, line_rows_;
     };
 }

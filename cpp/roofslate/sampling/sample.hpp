@@ -77,11 +77,11 @@ namespace roofslate
         std::size_t axis_;
         std::vector<std::size_t> shape_;
         std::vector<Supplied> supplied_;
-        std::vector<std::size_t> drawn_; // positions among what is supplied
+        std::vector<std::size_t> drawn_; // positions among the supplied inputs
         std::size_t others_ = 1, length_;
     };
 
-    // Values of blocks in memory of their own, those of a kept point together.
+    // Values of blocks in separate memory, contiguous per kept point.
     class SampledValues
     {
     public:
@@ -95,7 +95,7 @@ namespace roofslate
         }
 
     private:
-        std::size_t store_values(const Question& question); // how many each kept point has
+        std::size_t store_values(const Question& question); // returns the number of values per kept point
 
         std::size_t rows_, others_ = 1;
         std::vector<std::size_t> kept_, folded_;

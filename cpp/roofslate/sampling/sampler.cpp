@@ -67,7 +67,7 @@ namespace roofslate
         }
     }
 
-    // Columns hold independent normal scores up to that of the input, which becomes the probability of a mixture of
+    // Columns hold independent normal scores. The input's own column becomes the probability of a mixture of
     // them.
     void Sampler::correlate(std::size_t n, double* const* columns, std::size_t input, std::uint32_t* to) const
     {

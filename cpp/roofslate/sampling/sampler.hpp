@@ -14,7 +14,7 @@ namespace roofslate
     class InverseDistribution
     {
     public:
-        // `first`: of each cell and, at last, how many pieces there are; the rest as InverseTable has it, `pieces` with
+        // `first`: first piece of each interval, then the number of pieces. The rest as in InverseTable, `pieces` with
         // all their words.
         InverseDistribution(
             std::vector<std::uint32_t> first,
@@ -37,7 +37,7 @@ namespace roofslate
         double low_, high_;
     };
 
-    // Several inputs drawn together. Draw i is the same whatever is drawn before or beside it.
+    // Several inputs drawn together. Draw i does not depend on earlier draws or other inputs.
     class Sampler
     {
     public:

@@ -20,7 +20,7 @@ namespace roofslate
         multiply,
         divide, // value / operand
         divide_into, // operand / value
-        divide_proved, // value / operand with the reciprocal as second operand, where `proved` would be true
+        divide_proved, // value / operand with the reciprocal as second operand, if `proved` would be true
         maximum, // max(value, operand)
         maximum_of, // max(operand, value)
         maximum_proved, // no NaN, and not two zeros
@@ -36,12 +36,12 @@ namespace roofslate
         require_less, // scratch = scratch and (value < operand), as 1 or 0; and so on
         require_at_most,
         call, // any other operation, through memory
-        // from here on never with memory: with a scalar
+        // the remaining ones never read memory: with a scalar
         divide_constant, // by a scalar with the reciprocal as second operand, checked lane by lane
         require_more,
         require_at_least,
-        keep, // where value < best, and the second operand is not 0: best = value, where = operand
-        keep_equal, // where value <= best
+        keep, // if value < best, and the second operand is not 0: best = value, where = operand
+        keep_equal, // if value <= best
         // ... without an operand
         negate,
         square_root,
@@ -85,24 +85,24 @@ namespace roofslate
     };
 
     // The inverse of a distribution function (see sampler.hpp) at the probability (x + 1/2) / 2^32, for any x of 32
-    // bits. With v, the distance of the probability to the nearer of 0 and 1, it is a polynomial in each cell of v:
-    // those that doubles have with four bits of mantissa.
+    // bits. With v, the distance of the probability to the nearer of 0 and 1, it is a polynomial in each interval of v:
+    // the intervals between doubles with four bits of mantissa.
     inline constexpr std::size_t bits_of_draw = 32, cells_of_inverse = 2 * bits_of_draw * 16, words_of_piece = 8;
-    // added to its first piece: the cell has several
+    // added to its first piece: the interval has several
     inline constexpr std::uint32_t split_cell = std::uint32_t(1) << 31;
     struct InverseTable
     {
-        const std::uint32_t* first; // piece of each cell, the lower half of probabilities first
+        const std::uint32_t* first; // piece of each interval, the lower half of probabilities first
         const double* ends; // of pieces, in v
         // eight words each: the polynomial's variable is (v - first word) second word, then its coefficients
         const double* pieces;
-        double low, high; // all values lie between
+        double low, high; // bounds of all values
     };
 
     struct InstructionSet
     {
         const char* name;
-        // points [begin, end) of a row; `stream`: results go past the cache where they are aligned
+        // points [begin, end) of a row; `stream`: aligned results bypass the CPU cache
         void (*run)(const Instruction* program, std::size_t begin, std::size_t end, bool stream);
         void (*fence)(); // streamed results are visible to other threads afterwards
         // how many values are not in [low, high], or not above low where that is excluded; NaN is not. low < high
@@ -111,10 +111,10 @@ namespace roofslate
         // smallest and largest; false where one is NaN
         bool (*extent)(const double* values, std::size_t n, double* low, double* high);
         std::size_t (*below)(const double* values, std::size_t n, double edge); // how many are
-        // does none lie before one that is smaller, or larger? NaN: false
+        // is the row sorted, rising or falling? NaN: false
         bool (*ordered)(const double* values, std::size_t n, bool falling);
-        // how many are below a stretch; those inside, both ends with it, go to memory for n and a vector, and `inside`
-        // tells how many
+        // how many are below a stretch; those inside, both ends with it, go to memory for n and a vector. `inside` is
+        // their number
         std::size_t (
             *within)(const double* values, std::size_t n, double low, double high, double* to, std::size_t* inside);
         // values at draws, which differ from x in these bits
@@ -128,7 +128,7 @@ namespace roofslate
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };
 
-    // All that were built and that this machine has, best first.
+    // All that were built and that this machine supports, best first.
     std::vector<const InstructionSet*> instruction_sets();
     // The first of them, or the one that ROOFSLATE_SIMD names.
     const InstructionSet& instruction_set();

@@ -1,4 +1,4 @@
-// The interpreter of the accumulator machine, on one instruction set. Included by the files of the sets alone, which
+// The interpreter of the accumulator machine, on one instruction set. Included only by the files of the sets, which
 // specialize `Lanes` before they take the interpreter's functions.
 #pragma once
 #include "roofslate/language/distributions.hpp"
@@ -325,7 +325,7 @@ namespace roofslate
             {
                 const Code code = q.code;
                 if (X::in_memory && code >= first_without_memory)
-                    __builtin_unreachable(); // so that these cases are compiled for scalars alone
+                    __builtin_unreachable(); // so that these cases are compiled only for scalars
                 Padded padded;
                 switch (code)
                 {
@@ -399,7 +399,7 @@ namespace roofslate
                     const Requirements requirements(q);
                     ROOFSLATE_EACH(requirements.add(j, x(j) <= a[j]))
                 }
-                case Code::keep: // NOLINT(bugprone-branch-clone): alike for part of a vector alone
+                case Code::keep: // NOLINT(bugprone-branch-clone): alike only for part of a vector
                     if constexpr (partial)
                         keep_partly(q, at.point, at.points, a[0]);
                     else

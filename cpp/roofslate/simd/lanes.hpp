@@ -45,7 +45,7 @@ namespace roofslate
         }
         // Only the chosen lanes.
         void store_where(double* p, const Mask& chosen) const { select(chosen, *this, load(p)).store(p); }
-        // Past the cache, if there is an instruction; `p` is aligned to what is written.
+        // Bypasses the CPU cache, if there is an instruction. `p` is aligned to the width of the store.
         template <class T> void stream(T* p) const { store(p); }
         static void fence() {} // streamed results are visible to other threads afterwards
         // Stores the chosen lanes one after the other, and overwrites as much as a register; returns the end.
@@ -100,7 +100,7 @@ namespace roofslate
         { return xsimd::select((a.v > b.v) || xsimd::isnan(a.v), a.v, b.v); }
         friend Lanes min(const Lanes& a, const Lanes& b)
         { return xsimd::select((a.v < b.v) || xsimd::isnan(a.v), a.v, b.v); }
-        // where neither is NaN and not both are zero: one instruction
+        // if neither is NaN and not both are zero: one instruction
         friend Lanes plain_max(const Lanes& a, const Lanes& b) { return xsimd::max(a.v, b.v); }
         friend Lanes plain_min(const Lanes& a, const Lanes& b) { return xsimd::min(a.v, b.v); }
         friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }

@@ -21,7 +21,7 @@ namespace roofslate
     template <class T> struct Stored
     {
         using type = T;
-        // The value in that type. Inlined everywhere: a copy of its own would belong to one instruction set.
+        // The value in that type. Inlined everywhere: a separate copy would belong to one instruction set.
         [[gnu::always_inline]] static T of(double x) { return static_cast<T>(x); }
     };
     // function(Stored<T>{}) with the type of a storage.

@@ -1,4 +1,4 @@
-// Caches of sessions between their turns: least recently used first out, in tiers.
+// Prefix caches of sessions between their turns: least recently used first out, in tiers.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace roofslate::simulation
 {
-    // The cache of a replica. What leaves a tier goes down to the next one; what leaves the last is lost.
+    // The KV cache of a replica. Sessions evicted from a tier move to the next one. The last tier drops them.
     class PrefixCache
     {
     public:
@@ -28,7 +28,7 @@ namespace roofslate::simulation
             const auto entry = where_.find(session);
             return entry == where_.end() ? Hit{} : Hit{entry->second->tokens, entry->second->tier};
         }
-        // Removes what is kept of a session: while it runs its tokens are not in the cache.
+        // Removes a session: while it runs its tokens are not in the prefix cache.
         void take(std::int64_t session)
         {
             const auto known = where_.find(session);
@@ -43,7 +43,7 @@ namespace roofslate::simulation
         void put(std::int64_t session, double tokens)
         {
             take(session);
-            std::size_t first = 0; // what is larger than a tier passes it by
+            std::size_t first = 0; // a session larger than a tier skips it
             while (first < tiers_.size() && tokens > tiers_[first].capacity)
                 ++first;
             if (first == tiers_.size())

@@ -1,4 +1,4 @@
-// What a simulated replica holds: requests that run, wait or are read, and the step under way.
+// State of a simulated replica: running, waiting and prefilling requests, and the step under way.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -14,7 +14,7 @@ namespace roofslate::simulation
     {
         double arrival = 0, reached = 0, start = not_yet, first_token = not_yet;
         double input = 0, output = 1, hit = 0;
-        double context = 0; // tokens that must be in the cache for its next token
+        double context = 0; // tokens that must be in the KV cache for its next token
         double unread = 0;  // tokens of it that must be read first
         double read = 0;    // of them: those that were
         double steps = 0;   // that it still takes, before it joins
@@ -50,7 +50,7 @@ namespace roofslate::simulation
         std::uint32_t epoch;
         bool operator>(const End& end) const { return count != end.count ? count > end.count : request > end.request; }
     };
-    struct Group // sequences that had their last token together, while decoding stands still
+    struct Group // sequences that had their last token together, while decoding pauses
     { double time, sequences; };
     struct Ready // had its first token while a step was under way
     {
@@ -69,7 +69,7 @@ namespace roofslate::simulation
         Step step = Step::idle;
         double start = 0, seconds = 0, planned = 0; // of the steps under way
         double count = 0;                           // steps that decoded
-        double used = 0;                            // tokens in the cache
+        double used = 0;                            // tokens in the KV cache
         double chunk = 0;
         std::size_t decoding = 0;
         std::size_t lagging = 0; // prompts that their own group still reads
@@ -79,8 +79,8 @@ namespace roofslate::simulation
         std::deque<std::int32_t> waiting{}, reading{};
         std::vector<std::int32_t> finishing{}; // prompts that the step completes
         std::vector<std::int32_t> joined{};    // sequences whose first token the next decoding step makes
-        std::vector<Ready> ready{};            // sequences that decode from the next step on
-        std::vector<End> order{};              // of joining, where the cache has a limit
+        std::vector<Ready> ready{};            // sequences that first decode in the next step
+        std::vector<End> order{};              // of joining, if the KV cache has a limit
         std::vector<Group> groups{};
         double seats_taken() const
         { return double(decoding + lagging + ready.size() + reading.size() + finishing.size()); }

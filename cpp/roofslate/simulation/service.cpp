@@ -264,7 +264,8 @@ namespace roofslate::simulation
                 else
                     route(index, time);
             }
-            // Tokens of a prompt that are in the cache. Its last one is read again: it makes the first of the answer.
+            // Tokens of a prompt that are in the prefix cache. Its last one is read again: it makes the first of the
+            // answer.
             double hit_of(const Request& request, const PrefixCache& cache) const
             {
                 if (request.session == no_session || service_.cache_tiers.empty())
@@ -278,7 +279,8 @@ namespace roofslate::simulation
                 request.unread -= hit;
                 cache.take(request.session);
             }
-            // Layers come from a tier while those before them are computed: what takes longer than the prompt shows.
+            // Layers come from a tier while those before them are computed. Only the time beyond the prompt's is
+            // exposed.
             double late_prefix(const Request& request, const PrefixCache& cache) const
             {
                 const double hit = hit_of(request, cache);
@@ -393,8 +395,8 @@ namespace roofslate::simulation
                     leave(index, time, timed_out);
                 }
             }
-            // Takes the first that waits into the replica, where there is a seat, room for its context and, of a prompt
-            // that is read whole, a budget.
+            // Takes the first that waits into the replica if there is a batch slot, memory for its context and, for a
+            // prompt that is prefilled in one step, a token budget.
             std::int32_t admit(Replica& replica, double time, double budget)
             {
                 drop_expired(replica, time);

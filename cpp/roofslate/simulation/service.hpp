@@ -1,4 +1,4 @@
-// A service under load, request by request: arrivals, routers, replicas with continuous batching, caches of sessions.
+// A service under load, request by request: arrivals, routers, replicas with continuous batching, prefix caches.
 #pragma once
 #include "roofslate/run/options.hpp"
 #include <array>
@@ -12,7 +12,7 @@ namespace roofslate::simulation
 
     enum class PromptPolicy
     {
-        first,   // steps of prompts alone, while decoding stands still
+        first,   // steps of prompts only, while decoding pauses
         chunked, // a step decodes and reads a part of the prompts
         apart    // prompts are read elsewhere
     };
@@ -44,7 +44,7 @@ namespace roofslate::simulation
         PromptPolicy policy = PromptPolicy::chunked;
         std::size_t count = 1;
         Router router = Router::least_requests;
-        std::size_t prefill_replicas = 0; // where prompts are read apart; 0: by no one, in no time
+        std::size_t prefill_replicas = 0; // if prefill is disaggregated. 0: prefill takes no time
         double transfer_time = 0, transfer_token_time = 0;
         std::vector<double> cache_tiers{}, tier_token_time{}; // of sessions: tokens, seconds to fetch one
     };
@@ -87,7 +87,7 @@ namespace roofslate::simulation
         answered,
         refused,   // no room in the queue
         timed_out, // before a seat was free
-        too_long   // for the cache of a replica
+        too_long   // for the KV cache of a replica
     };
     // A row for each request that is measured, in the order of arrival within each replication.
     struct Requests

@@ -37,7 +37,7 @@ namespace roofslate
         const InstructionSet& set_;
         AxisSet axes_ = 0;
         std::vector<int> nodes_;
-        // by node, of what is read: inputs, and what is computed for all points beforehand because there are few
+        // by node, of the nodes read: inputs, and nodes precomputed for all points because there are few
         std::vector<View> views_;
         std::vector<Doubles> kept_;
         std::pmr::vector<Range> ranges_;

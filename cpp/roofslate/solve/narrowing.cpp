@@ -1,4 +1,4 @@
-// Brackets close in on turns, and what is found there is looked at.
+// Narrows brackets around sign changes, then inspects the values found there.
 #include "roofslate/solve/sign_changes.hpp"
 #include <cfloat>
 #include <numeric>
@@ -8,7 +8,7 @@ namespace roofslate
     namespace
     {
         constexpr int arrivals = 2;                        // without a bracket
-        constexpr int halvings = 9; // of what is declared to go one way, before slopes tell anything
+        constexpr int halvings = 9; // of declared monotone sides, before slopes are used
         constexpr int far_steps = 2;                       // in one: by the whole logarithm
         constexpr int newton_steps = 10, most_steps = 600; // then every fourth one halves
         constexpr std::size_t fewest_lanes = 32;           // that are worth sorting out
@@ -38,7 +38,7 @@ namespace roofslate
         std::array<Point, block> of = k.point, bracket; // of lanes
         std::iota(bracket.begin(), bracket.end(), Point(0));
         std::size_t lanes = n;
-        const auto let_go = [&](const double* open) { // what is done makes way
+        const auto let_go = [&](const double* open) { // finished lanes make way
             const bool all_shut = set_.below(open, lanes, 0.5) == lanes;
             if (lanes == n)
                 std::copy_n(y_, n, k.root.begin());
@@ -115,7 +115,7 @@ namespace roofslate
         else
             settle_turns(k);
     }
-    // The side on which it holds.
+    // The side that meets the condition.
     void HalfLine::settle_inequality(const Brackets& k)
     {
         const std::size_t before = crossings_.size();
@@ -207,7 +207,8 @@ namespace roofslate
             add_bracket(edges_, s, 0, state(s.at_b) == 0, true);
         }
     }
-    // Looks at both sides of places where the order of the sides changes and they do not agree: beside a kink they may.
+    // Looks at both sides of places where the order of the sides changes and they do not agree: next to a kink they
+    // may.
     void HalfLine::settle_by_sides(
         const std::vector<Stretch>& wholes,
         const std::vector<double>& roots,

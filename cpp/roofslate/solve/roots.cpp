@@ -215,7 +215,7 @@ namespace roofslate
                 open_[i] = all_of_point_[i], any_closed_ = any_listed_ = true;
                 found_[i].push_back(root);
             }
-            // A plain line tells a value at most, of which nothing more is to be known.
+            // A plain line yields at most one value, about which nothing more is needed.
             void add(const Crossings& crossings, double sign)
             {
                 const auto is_plain = [](const Part& part) { return !part.line || part.line->is_plain(); };
@@ -273,13 +273,13 @@ namespace roofslate
                     const bool above = turns(upper_), below = turns(lower_), holds = at_low == -1;
                     if (shared_.comparison.relation == Relation::equal ? at_low != 0 : !above && !below)
                         continue;
-                    if (above && below && !holds) // it fails at zero alone
+                    if (above && below && !holds) // it fails only at zero
                         continue;
                     list(p, {0, 0, 0, above && below ? touches : below == holds ? int(Crossings::begins) : 0});
                 }
             }
 
-            // What was found and what is left of a point, and what of it is asked for.
+            // Reports the requested roots of a point, and the range left unsearched.
             void finish(std::size_t i)
             {
                 std::vector<Interval>& roots = found_[i];
@@ -341,7 +341,7 @@ namespace roofslate
                 roots.erase(std::remove_if(roots.begin(), roots.end(), is_beyond), roots.end());
                 return true;
             }
-            // Where the first roots turn out to be none, what is beyond them counts.
+            // If the first roots turn out to be none, the ones beyond them count.
             void search_all(std::size_t i)
             {
                 all_of_point_[i] = true;
@@ -411,8 +411,8 @@ namespace roofslate
                             roots.push_back({x, x, 0, 0});
                 return holds.empty() ? (otherwise == Outcome::undefined ? otherwise : Outcome::never) : Outcome::always;
             }
-            // The last whole number at which it holds, on the way up or down to a boundary; that may be a few numbers
-            // beside the next one.
+            // The last whole number that meets the condition, on the way up or down to a boundary. It may be a few
+            // numbers from the next one.
             double whole_below(std::size_t i, double boundary, double direction = 1)
             {
                 const double x = direction * boundary, nearest = std::round(x);
@@ -456,8 +456,8 @@ namespace roofslate
             }
             static bool are_distinct(double a, double b, double share)
             { return a < b && (std::isinf(b - a) || b - a > share * std::min(std::fabs(a), std::fabs(b))); }
-            // What is nearer to one another than roots are told apart is one: of an equality the value at which the
-            // sides agree best, of an inequality a boundary, or none if it fails in between alone.
+            // Merges roots closer than the resolution: for an equality into the value at which the
+            // sides agree best, for an inequality into a boundary, or none if it fails only in between.
             static void merge(std::vector<Interval>& roots, bool equal)
             {
                 std::stable_sort(roots.begin(), roots.end(), [](const Interval& a, const Interval& b) {

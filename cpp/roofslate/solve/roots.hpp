@@ -1,4 +1,4 @@
-// Where one input makes a comparison of two nodes true, for each point of the grid of the others.
+// Values of one input that make a comparison of two nodes true, for each point of the grid of the others.
 #pragma once
 #include "roofslate/bounds/interval.hpp"
 #include "roofslate/graph/formula.hpp"
@@ -6,12 +6,12 @@
 
 namespace roofslate
 {
-    // Magnitudes between which roots are sought where the range of the input has no end of its own.
+    // Magnitudes between which roots are sought where the range of the input is unbounded.
     inline constexpr double least_magnitude = 1e-75, greatest_magnitude = 1e75;
 
     struct Unknown
     {
-        int leaf;                        // its node, on an axis of its own
+        int leaf;                        // its node, on a separate axis
         double low, high;                // the range that it may have
         bool above_low = false;          // the lower end itself is excluded
         std::vector<int> above, below;   // nodes that it must not fall below, or exceed
@@ -49,8 +49,8 @@ namespace roofslate
         AxisSet axes() const; // that its solution varies along
     };
 
-    // The comparison of two formulas by a quantity that is supplied on an axis of its own, within what bounds it;
-    // throws where it does not depend on that.
+    // The comparison of two formulas by a quantity that is supplied on a separate axis, within its bounds;
+    // throws if it does not depend on that.
     Comparison comparison_of(
         const Condition& condition,
         int unknown,
@@ -73,7 +73,7 @@ namespace roofslate
         std::size_t each, size;
         Doubles values;
         std::vector<Outcome> outcomes;
-        std::vector<Range> unsearched; // by point, of those that are undecided: all that was not searched lies in it
+        std::vector<Range> unsearched; // by point, of those that are undecided: contains everything unsearched
     };
     Roots solve(const Comparison& comparison, Which which, const Options& options);
 }

@@ -173,7 +173,7 @@ namespace roofslate
     }
     // Rounding may have made the sign.
     bool HalfLine::hides(const End& end) const { return end.near != 0 && end.near < agreed_and_near && end.state != 0; }
-    // Rounding is larger than how far the sides are apart, all along: no value tells which one is greater.
+    // Rounding is larger than how far the sides are apart, all along: no value decides which one is greater.
     bool HalfLine::is_drowned(const Stretch& s, std::size_t lane) const
     {
         constexpr double much = 4, wide = 1;
@@ -224,7 +224,7 @@ namespace roofslate
         const bool are_near = s.at_a.near >= close_and_near || s.at_b.near >= close_and_near;
         return smooth && !are_near ? Verdict::none : Verdict::look_through;
     }
-    // The few numbers of a stretch that is narrow: where it jumps, one of them may be a root, or hold.
+    // The few numbers of a narrow stretch. At a jump, one of them may be a root or meet the condition.
     void HalfLine::look_through(const Stretch& s)
     {
         std::array<Point, block> of{};
@@ -319,7 +319,7 @@ namespace roofslate
             stack.clear();
         }
     }
-    // A root that is sure makes all beyond it superfluous; what is beside it may be the same one.
+    // A root that is sure makes all beyond it superfluous. Its neighbors may be the same one.
     void HalfLine::prune(std::size_t first, const Truths& all_of_point)
     {
         for (std::size_t k = first; which_ != Which::all && k < crossings_.size(); ++k)
@@ -381,7 +381,7 @@ namespace roofslate
         k.sure[i] = sure;
         k.full[i] = s;
     }
-    // Among the numbers beside a value the sides change their order once: no rounding shakes them there.
+    // Among the neighbors of a value the sides change their order once: no rounding shakes them there.
     bool HalfLine::is_jump(Point point, double y)
     {
         constexpr int neighbors = 16;

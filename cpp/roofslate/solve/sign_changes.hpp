@@ -1,4 +1,4 @@
-// Where a comparison turns on one side of zero, for many points at once.
+// Sign changes of a comparison on one side of zero, for many points at once.
 #pragma once
 #include "roofslate/derivatives/tangent.hpp"
 #include "roofslate/run/parallel.hpp"
@@ -8,7 +8,7 @@
 
 namespace roofslate
 {
-    // A comparison and what its sides change by where the unknown does; -1: nothing.
+    // A comparison and the slopes of its sides by the unknown, -1 for none.
     struct Equation
     {
         explicit Equation(const Comparison& c)
@@ -20,10 +20,10 @@ namespace roofslate
         int left_slope, right_slope;
     };
 
-    // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
+    // Results at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
     // of an inequality -1 where it holds within rounding and 1 where it does not, NaN where a side is undefined; the
-    // same by the computed values alone; whether the sides are a few roundings apart; their difference; the logarithm
-    // of their ratio, where they have one sign; and how far rounding may move them.
+    // same by only the computed values; whether the sides are a few roundings apart; their difference; the logarithm
+    // of their ratio, if they have one sign; and how far rounding may move them.
     struct End
     { double state, sign, near, apart, ratio, error; };
     struct Ends // of the points of a block
@@ -73,7 +73,7 @@ namespace roofslate
             const Range& y,
             const InstructionSet& set);
 
-        // Starts with some points of a block, each with its stretch of y; what is passed stays where it is.
+        // Starts with some points of a block, each with its stretch of y. The arguments are not modified.
         void begin(
             const Givens::Reader& given,
             const std::vector<Point>& points,
@@ -85,8 +85,8 @@ namespace roofslate
         double state_at_low(std::size_t point) const { return decoded(low_ends_.state[point]); }
         double state_at_high(std::size_t point) const { return decoded(high_ends_.state[point]); }
         bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
-        // Of an inequality that turns nowhere: does it hold? Where rounding is larger than the distance of the sides
-        // no value tells.
+        // Of an inequality that turns nowhere: does it hold? If rounding is larger than the distance of the sides,
+        // no value decides.
         bool did_hold(std::size_t point) const
         {
             if (held_surely_[point] || failed_surely_[point])
@@ -98,9 +98,9 @@ namespace roofslate
         // Each point has one crossing at most, which is a single value, and nothing is left of it.
         bool is_plain() const { return plain_; }
         bool has_left(std::size_t point) const { return left_[point].low <= left_[point].high; }
-        const Range& left(std::size_t point) const { return left_[point]; } // all that was not searched lies in it
-        // For those of the points that are wanted, in no order. Of the smallest or largest y what is far beyond the
-        // first root is left out, unless all of the point is asked for.
+        const Range& left(std::size_t point) const { return left_[point]; } // contains everything unsearched
+        // For the requested points, in no order. Of the smallest or largest y, ranges far beyond the
+        // first root are left out, unless all of the point is requested.
         const Crossings& find(
             const std::vector<Point>& points,
             Which which,
@@ -136,7 +136,7 @@ namespace roofslate
             halving,
             returning, // to the other end of the bracket
         };
-        // where a comparison turns, or where a stretch of roots ends: Newton's step does not see that one
+        // at a sign change, or at the end of a stretch of roots: Newton's step does not see that one
         struct Narrowing
         {
             std::array<Step, 4> steps; // by kind
@@ -145,7 +145,7 @@ namespace roofslate
         enum class Verdict
         {
             none, // nothing turns inside
-            settled, // the ends tell
+            settled, // the ends decide
             split,
             left, // nothing more can be proved
             settled_and_left,
@@ -183,7 +183,7 @@ namespace roofslate
                 level, // nothing but rounding changes; or `pinched_level`: the sides agree all along
             };
         };
-        // Of what is declared to go one way nothing more is known: it may jump.
+        // A side declared monotone may jump: nothing more is known of it.
         double proof(Proof::Column column, std::size_t lane) const
         {
             if (!one_way_)
@@ -209,7 +209,7 @@ namespace roofslate
         enum class Meeting
         {
             root,
-            hidden, // rounding is larger than what tells
+            hidden, // rounding is larger than the difference
             jump,
         };
         Meeting meeting(std::size_t lane, const Stretch& full) const;
@@ -268,7 +268,7 @@ namespace roofslate
         std::vector<double*> given_lanes_;
         double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *open_ = nullptr;
         LaneProgram states_, values_, bounds_;
-        Step levels_; // states, of an inequality on a plain line, where a side is so near that slopes have to tell
+        Step levels_; // states, of an inequality on a plain line, if a side is so near that slopes must decide
         Step leap_, step_, arrival_; // towards a turn, without a bracket: from its far end; nearer; and if it is there
         Narrowing turns_, edges_;
 
@@ -281,7 +281,7 @@ namespace roofslate
         Truths defined_, held_, held_surely_, failed_surely_;
         std::array<std::size_t, block> stretches_; // looked at
         std::array<Range, block> left_;
-        Numbers beyond_; // nobody asks for what is there
+        Numbers beyond_; // no caller requests values there
         std::vector<std::vector<Stretch>> stack_; // the next one last
 
         Which which_ = Which::smallest;

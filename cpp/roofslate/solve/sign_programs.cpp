@@ -8,18 +8,19 @@ namespace roofslate
     {
         constexpr double rounding = DBL_EPSILON;
         constexpr double equal_share = 8 * rounding;      // sides that differ by less are equal
-        // ... where they hardly move; less is not counted, so that a point says the same alone as within a grid
+        // ... where they hardly move; less is not counted, so that a single point gives the same result as within a
+        // grid
         constexpr double least_error_share = 64 * rounding;
-        constexpr double closed_share = 16 * rounding; // a bracket as narrow tells its root
+        constexpr double closed_share = 16 * rounding; // a bracket as narrow determines its root
         constexpr double level_slope = 0x1p-20; // what hardly moves: elasticities apart by less
         constexpr double like_share = 1e-4; // ... at a root that rounding shakes
-        constexpr double level_change = 4 * rounding; // of what is level
+        constexpr double level_change = 4 * rounding; // of level sides
         constexpr double near_errors = 4; // sides that may be equal but for rounding
         constexpr double agreed_share = 1e-12; // of sides that agree at a root
         constexpr double declared_error = 0x1p16; // in units of rounding, of a side with many terms that nearly cancel
         constexpr double close_share = 0x1p-30; // sides that Newton's step brings together
 
-        // Copies a node into another graph, from what has been copied.
+        // Copies a node into another graph, from its copied arguments.
         int copied(Graph& to, const Graph& from, std::vector<int>& copies, int node)
         {
             for (const int i : in_order(from, {node}, [&](int k) { return copies[std::size_t(k)] >= 0; }))
@@ -183,7 +184,7 @@ namespace roofslate
             const int same =
                 bounder.both(known, bounder.either(rounded.same(lhs, rhs), bounder.both(is_fixed(l), is_fixed(r))));
             const int undefined = bounder.either(rounded.undefined(lhs), rounded.undefined(rhs));
-            // slopes of the logarithm of the sides' ratio by that of the unknown, and of their difference
+            // slopes of the log ratio of the sides by the log of the unknown, and of their difference
             const int by_ratio = bounder.both(known, bounder.both(bounder.both(tame, smooth), alike)),
                       by_difference = bounder.both(known, bounder.both(tame, smooth));
             const auto largest = [&](const Bounds& u) { return op(Op::max, op(Op::neg, u.low), u.high); };
@@ -254,7 +255,7 @@ namespace roofslate
                 set_);
         }
 
-        // Newton's step, in the logarithms of the unknown and, where they have one sign, of the sides.
+        // Newton's step, in the logarithms of the unknown and, if they have one sign, of the sides.
         const int product = op(Op::mul, lhs, rhs), cross = difference(times(left_slope, rhs), times(right_slope, lhs));
         const bool proved = positive && l.range.low * r.range.low > 0 && l.range.high * r.range.high < HUGE_VAL;
         const int one_sign =
@@ -275,7 +276,7 @@ namespace roofslate
                op(Op::select, rising, moved, op(Op::add, moved, apart))));
         const int resolved = op(Op::max, share_of(drift_here, closed_share), share_of(right_size, equal_share)),
                   trusted = op(Op::min, share_of(drift_here, agreed_share), share_of(right_size, close_share));
-        // where it holds
+        // on the side that meets the condition
         const int is_near = op(Op::less, gap, op(Op::min, resolved, trusted)),
                   arrived = equal_ ? is_near : op(Op::mul, is_near, op(Op::less, sign_here, number(0)));
         const auto inside = [&](int x, int from, int to) {
@@ -289,7 +290,7 @@ namespace roofslate
         leap_.nodes = {op(Op::select, inside(far_guess, a, b), far_guess, op(Op::sqrt, op(Op::mul, a, b)))};
         step_.nodes = {nearer};
         arrival_.nodes = {op(Op::select, arrived, final, nearer), op(Op::sub, number(1), arrived)};
-        // Where that fails a bracket closes around the turn; each step goes a little too far, so that both of its sides
+        // If that fails, a bracket closes around the turn. Each step goes a little too far, so that both of its sides
         // come near.
         const auto add_step = [&](Narrowing& narrowing, Kind kind, int at_y) {
             const bool turns = &narrowing == &turns_;
@@ -305,7 +306,7 @@ namespace roofslate
                 : kind == returning
                 ? op(Op::select, after, new_a, new_b)
                 : op(Op::select, inside(beyond, new_a, new_b), beyond, middle);
-            const int of_roots = op(Op::equal, mark, number(0)); // whose last one is wanted, not what is beyond
+            const int of_roots = op(Op::equal, mark, number(0)); // the last root is requested, not values beyond
             const int closed = equal_
                 ? op(Op::select, op(Op::equal, want, of_roots), new_b, new_a)
                 : op(Op::select, op(Op::less, mark, number(0)), new_a, new_b);

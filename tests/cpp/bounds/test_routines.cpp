@@ -1,4 +1,4 @@
-// Bounds of routines: every value at a point of a box lies between the ends that its routine gives for the box.
+// Bounds of routines: every value at a point of a box is within the interval that its routine gives for the box.
 #include "roofslate/bounds/interval.hpp"
 #include "roofslate/language/distributions.hpp"
 #include "roofslate/quantities/sessions.hpp"

@@ -164,8 +164,8 @@ namespace
         all[registry().at("draft_length")] = 2.6; // whole numbers have a kink
         all[registry().at("batch_size")] = 7.3; // at its word: not what arrivals bring
         const auto given = [&](const char* name) -> double& { return all[registry().at(name)]; };
-        // of the tails of distributions differences know little: a cache is about as large as what pauses, and pauses
-        // and lengths are spread
+        // of the tails of distributions differences know little: a KV cache is about as large as the paused sessions,
+        // and pauses and lengths are spread
         given("session_kv_bytes") =
             given("hbm_prefix_cache") / (given("arrival_rate") / given("replicas") * given("pause_time"));
         given("turns") = 1 + 1 / given("turns"); // nor where almost every turn has a next one
@@ -189,7 +189,7 @@ namespace
                 if (closure.was_used(q) && !registry()[q].spec->is_choice())
                     by.push_back(q), inputs.push_back(closure.node(q));
         }
-        // By those of them by which there are exact derivatives.
+        // Only by inputs that have exact derivatives.
         std::vector<double> derivatives(Derivative kind)
         {
             for (;;)
@@ -519,7 +519,7 @@ namespace
         const std::vector<KinkPoints> kinks =
             differentiate(g, bent, {x, y}, Derivative::elasticity, Side::above, {}).kinks;
         ASSERT_EQ(kinks.size(), 2u);
-        EXPECT_EQ(kinks[0].points, 1); // where the other one is
+        EXPECT_EQ(kinks[0].points, 1); // at the kink of the other one
         EXPECT_EQ(kinks[1].points, 3);
     }
     // A factor with a kink makes the whole derivation run forwards.
@@ -590,7 +590,7 @@ namespace
 
     // --- a grid and its points ---
 
-    // The graph at a point, its leaves variables. What a choice leaves has a node of its own, as it has where the
+    // The graph at a point, its leaves variables. The result of a choice has a separate node, as it has where the
     // choice varies.
     Graph at_point(const Graph& grid, const std::vector<std::size_t>& point, std::vector<int>& node_of)
     {
@@ -631,7 +631,7 @@ namespace
             std::vector<Output> outputs;
             for (std::size_t k = 0; k < inputs.size(); ++k)
             {
-                // on the axes of the output, whatever those of the derivative
+                // on the axes of the output, whatever axes the derivative has
                 outputs.push_back(output_in_order(graph, output, memory[k]));
                 outputs.back().node = result.nodes[k];
             }

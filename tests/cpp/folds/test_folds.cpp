@@ -301,7 +301,7 @@ namespace
         ::testing::ValuesIn(instruction_sets()),
         [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
 
-    // Found by fuzzing. Bounds of a block of rows are those of its own values, not of those beside them.
+    // Found by fuzzing. Bounds of a block of rows use only its values, not neighboring ones.
     TEST(Folds, AnArrayWithGapsIsBoundedByItsOwnValues)
     {
         // laid out anew; too large for that

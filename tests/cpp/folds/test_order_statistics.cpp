@@ -1,4 +1,4 @@
-// Order statistics of values that come in blocks: those of the sorted values, whatever was hinted, and however many
+// Order statistics of values that come in blocks equal the sorted values', whatever was hinted, and however many
 // threads counted.
 #include "roofslate/folds/order_statistics.hpp"
 #include "support.hpp"

@@ -1,4 +1,4 @@
-// The question as a graph: sharing, folding, decided choices; what is missing and why; bounds of all values.
+// The question as a graph: sharing, folding, decided choices; missing inputs and reasons; bounds of all values.
 #include "roofslate/bounds/interval.hpp"
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/error.hpp"
@@ -218,7 +218,7 @@ namespace
                 FAIL() << "in round " << round;
         }
     }
-    // Pairs of ends in every position: where infinities of both signs meet there is NaN, and nothing is known.
+    // Pairs of ends in every position. If infinities of both signs meet, there is NaN, and nothing is known.
     TEST(Ranges, HoldAllPairsOfHardNumbers)
     {
         for (const double a : hard_numbers())

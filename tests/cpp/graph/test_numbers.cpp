@@ -1,4 +1,4 @@
-// Numbers without a graph: what a closure folds to, bit for bit, and what is missing.
+// Numbers without a graph: the same bits as a folded closure, and missing inputs.
 #include "roofslate/graph/numbers.hpp"
 #include "roofslate/language/error.hpp"
 #include "support.hpp"

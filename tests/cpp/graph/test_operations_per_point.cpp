@@ -63,7 +63,7 @@ namespace
         return operations / double(graph.points(graph[root].axes));
     }
 
-    // A cell as the lecture's board has it, with experts, all of whose weights are read as that commit did by default.
+    // A replica as on the lecture's board, with experts, all of whose weights are read as that commit did by default.
     std::vector<Given> board()
     {
         return {

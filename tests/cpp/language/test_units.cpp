@@ -1,4 +1,4 @@
-// Units as types and values, and what is read off a declaration.
+// Units as types and values, and properties read off a declaration.
 #include "roofslate/language/error.hpp"
 #include "roofslate/language/quantity.hpp"
 #include "roofslate/language/registry.hpp"

@@ -109,7 +109,7 @@ namespace
     TEST(Threads, AreNewAfterAFork)
     {
         if (sanitized)
-            return; // which watch threads of their own
+            return; // which watch their threads themselves
         for (int round = 0; round < 20; ++round)
         {
             sum_of_chunks(2, 10);

@@ -33,7 +33,7 @@ namespace
             i.code = Code::call, i.operation = op, i.argument = std::uint8_t(argument);
             return i;
         }
-        // Runs load, operation, write over the first n of `a`; what lies beside the result must stay as it is.
+        // Runs load, operation, write on the first n of `a`. Memory next to the result must not change.
         std::vector<double> run(
             const std::vector<Instruction>& operation,
             const std::vector<double>& a,
@@ -56,7 +56,7 @@ namespace
             set.fence();
             for (double* p = memory.data(); p < memory.data() + memory.size(); ++p)
                 EXPECT_TRUE((p >= result + begin && p < result + end) || *p == -77)
-                    << "written beside the row, at " << p - result << " of [" << begin << ", " << end << ")";
+                    << "written outside the row, at " << p - result << " of [" << begin << ", " << end << ")";
             return {result + begin, result + end};
         }
         std::vector<double> run(const std::vector<Instruction>& operation, const std::vector<double>& a)
@@ -334,7 +334,7 @@ namespace
         Random random(8);
         for (int k = 0; k < 20000; ++k)
             all.push_back({math::from_bits(random()), math::from_bits(random())});
-        // mantissas nearly full, whose reciprocals lie next to the middle of two doubles
+        // mantissas nearly full, whose reciprocals are next to the middle of two doubles
         for (std::uint64_t few = 0; few < 64; ++few)
             for (std::uint64_t other = 0; other < 64; ++other)
                 for (const std::uint64_t a :

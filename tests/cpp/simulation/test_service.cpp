@@ -1,4 +1,4 @@
-// The simulation of a service: short schedules worked out by hand, random numbers, caches, the order of events.
+// The simulation of a service: short schedules worked out by hand, random numbers, prefix caches, the order of events.
 #include "roofslate/language/error.hpp"
 #include "roofslate/simulation/earliest.hpp"
 #include "roofslate/simulation/prefix_cache.hpp"
@@ -44,7 +44,7 @@ namespace
         load.trace = trace;
         return run(replicas, load, {trace.arrival.size(), 1, 0, true, 0});
     }
-    // A step takes 10 s and 1 s a sequence, a prompt 0.1 s a token and 2 s beside.
+    // A step takes 10 s and 1 s a sequence, a prompt 0.1 s a token plus 2 s.
     Replicas slow(PromptPolicy policy)
     {
         Replicas replicas;
@@ -133,7 +133,7 @@ namespace
         replicas.cache_room = 12;
         const Outcome outcome = run_trace(replicas, {{0, 0, 0}, {4, 4, 9}, {5, 5, 4}, {}, {}});
         // 0-10.8: both prompts, 5 + 5 tokens; -22.8: 12 tokens; the second leaves with 6; -33.8, -44.8 and -55.8 the
-        // first alone, whose 7 + 6 + 1 tokens leave no room for it before its end
+        // first by itself, whose 7 + 6 + 1 tokens leave no room for it before its end
         EXPECT_EQ(outcome.status, (std::vector<std::int8_t>{answered, answered, too_long}));
         EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 0), 10.8);
         EXPECT_DOUBLE_EQ(outcome(Requests::first_token, 1), 10.8);

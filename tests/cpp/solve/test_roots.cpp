@@ -138,7 +138,7 @@ namespace
         EXPECT_EQ(at(chosen, 1.5), 0);
     }
 
-    struct Lanes // of stretches of the input, beside other lanes of other values
+    struct Lanes // of stretches of the input, next to lanes of other values
     {
         LaneGraph lanes;
         double *a = nullptr, *b = nullptr;
@@ -255,7 +255,7 @@ namespace
                 {
                     const double y = other->program[k][0];
                     ASSERT_TRUE(x == y || (x != x && y != y))
-                        << x << " alone, " << y << " beside others, end " << k << ", round " << round;
+                        << x << " as one lane, " << y << " among others, end " << k << ", round " << round;
                 }
             }
             EXPECT_EQ(alone.program[4][0], among.program[4][0]);
@@ -379,7 +379,7 @@ namespace
             const int x = f.nodes[0], y = f.nodes.back();
             if (!f.graph[y].axes || x == y)
                 continue;
-            // on axes of its own, and all others constant
+            // on separate axes, and all others constant
             Graph g({1});
             double one = 1;
             View view;
@@ -415,7 +415,7 @@ namespace
                     continue; // on a plateau, or at a turn
                 const bool holds = v < middle;
                 crossed = 0;
-                bool near_turn = false; // a turn, where rounding decides
+                bool near_turn = false; // near a sign change rounding decides
                 for (std::size_t r = 0; r < result.each; ++r)
                     crossed += result.values[r] < at,
                         near_turn = near_turn || std::fabs(result.values[r] - at) < 1e-9 * at;
