@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from roofslate._base.messages import unknown
 from roofslate.errors import ValueRangeError
+from roofslate.simulation import chunked
 from roofslate.simulation.checks import duration, natural
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PipelineSchedule", "pipeline_inference", "pipeline_training", "stage_times", "stage_use"]
 
-PipelineSchedule = Literal["gpipe", "1f1b", "zb_h1", "zb_h2"]
-_SCHEDULES = ("gpipe", "1f1b", "zb_h1", "zb_h2")
+PipelineSchedule = Literal["gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"]
+_SCHEDULES = get_args(PipelineSchedule)
+_SPLIT = ("zb_h1", "zb_h2", "zb_v", "dualpipe")  # weight gradients are passes of their own
 
 
 def pipeline_inference(
@@ -83,30 +85,37 @@ def pipeline_training(
     pipeline_schedule: PipelineSchedule = "gpipe",
     backward_forward_ratio: float = 2.0,
     weight_gradient_share: float = 0.5,
+    model_chunks: int = 1,
 ) -> pd.DataFrame:
     """Simulate a training step on a pipeline, one row per stage and pass of a micro-batch.
 
     A stage starts work that has arrived. "gpipe" does all forwards first and then the backwards, last in, first out.
-    The others prefer a backward to a forward, and limit how far forwards run ahead of backwards: P - s on stage s of P,
-    "zb_h2" 2 (P - s) - 1. "zb_h1" and "zb_h2" split the weight gradients, which no other stage waits for, from the
-    backward, and compute them in idle time.
+    "1f1b", "zb_h1" and "zb_h2" prefer a backward to a forward, and limit how far forwards run ahead of backwards: P - s
+    on stage s of P, "zb_h2" 2 (P - s) - 1. The schedules from "zb_h1" split the weight gradients, which no other stage
+    waits for, from the backward, and compute them in idle time. "interleaved" gives each stage `model_chunks` parts of
+    the model. "zb_v" gives it two, which a micro-batch visits on its way down and up. "dualpipe" sends half of the
+    micro-batches from each end. It overlaps a forward with a backward. The table lists such a pair one after the other,
+    and both results are passed on at the end of the pair.
 
     Parameters
     ----------
     pipeline_stages : int
     microbatches : int, optional
         By default one per stage.
-    pipeline_schedule : {"gpipe", "1f1b", "zb_h1", "zb_h2"}
+    pipeline_schedule : {"gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"}
     backward_forward_ratio : float
         Time of a backward relative to a forward: 2 by FLOPs, 1 in the lecture's drawing.
     weight_gradient_share : float
-        Fraction of a backward spent on weight gradients. For the last two schedules.
+        Fraction of a backward spent on weight gradients, for schedules that split them.
+    model_chunks : int
+        Parts of the model on each stage, for "interleaved".
 
     Returns
     -------
     pandas.DataFrame
-        Columns `stage`, `microbatch`, `kind` ("forward", "backward" or "weight"), `start` and `end`, the last two in
-        forward times. Sorted by `start`. `stage_use` gives the utilization of each stage.
+        Columns `stage`, `microbatch`, `chunk` (0 if a stage has one part), `kind` ("forward", "backward" or "weight"),
+        `start` and `end`, the last two in forward times of a stage. Sorted by `start`. `stage_use` gives the
+        utilization of each stage.
 
     Examples
     --------
@@ -120,10 +129,18 @@ def pipeline_training(
     batches = stages if microbatches is None else natural(microbatches, "microbatches")
     backward = duration(backward_forward_ratio, "backward_forward_ratio", unit="1")
     weight = 0.0
-    if pipeline_schedule in ("zb_h1", "zb_h2"):
+    if pipeline_schedule in _SPLIT:
         weight = backward * duration(weight_gradient_share, "weight_gradient_share", unit="1", least=0.0)
         if not weight < backward:
             raise ValueRangeError(f"weight_gradient_share must be below 1, got {weight_gradient_share!r}")
+    columns = ["stage", "microbatch", "chunk", "kind", "start", "end"]
+    if pipeline_schedule == "interleaved":
+        chunks = natural(model_chunks, "model_chunks")
+        return _boxes(chunked.interleaved(stages, batches, chunks, backward), columns, "1")
+    if pipeline_schedule == "zb_v":
+        return _boxes(chunked.zero_bubble_v(stages, batches, backward, weight), columns, "1")
+    if pipeline_schedule == "dualpipe":
+        return _boxes(chunked.dualpipe(stages, batches, backward, weight), columns, "1")
     gpipe = pipeline_schedule == "gpipe"
     times = {"forward": 1.0, "backward": backward - weight, "weight": weight}
     line = []
@@ -137,7 +154,7 @@ def pipeline_training(
     while (box := min(planned)).start < math.inf:
         number = planned.index(box)
         line[number].do(box)
-        rows.append((number, box.microbatch, box.kind, box.start, box.end))
+        rows.append((number, box.microbatch, 0, box.kind, box.start, box.end))
         if box.kind == "forward":
             other, then = (number + 1, "forward") if number + 1 < stages else (number, "backward")
             line[other].arrived[then].append((box.microbatch, box.end))
@@ -148,7 +165,7 @@ def pipeline_training(
         if box.kind == "backward" and weight > 0:
             line[number].arrived["weight"].append((box.microbatch, box.end))
         planned[number] = line[number].next_box()
-    return _boxes(rows, ["stage", "microbatch", "kind", "start", "end"], "1")
+    return _boxes(rows, columns, "1")
 
 
 def stage_use(table: pd.DataFrame) -> pd.DataFrame:

@@ -133,6 +133,73 @@ def test_closed_forms_agree_with_the_timetable(schedule: Any) -> None:
         assert live == rs.value("live_microbatches", inputs)
 
 
+def check_chunks(table: Any, batches: int, chunks: int) -> None:
+    """Each stage does every pass once, one at a time, and after the passes that its input comes from."""
+    stages = int(table["stage"].max()) + 1
+    for _, boxes in table.sort_values(["stage", "start", "end"]).groupby("stage"):
+        assert (boxes["start"].to_numpy()[1:] >= boxes["end"].to_numpy()[:-1] - 1e-9).all()
+    keys = ["kind", "stage", "chunk", "microbatch"]
+    assert not table.duplicated(keys).any()
+    counts = table[table["kind"] != "weight"].groupby(["stage", "kind"]).size()
+    assert set(counts) == {batches * chunks}
+    rows = table.set_index(keys)
+    passes = table[table["kind"] != "weight"]
+    for (kind, microbatch), boxes in passes.groupby(["kind", "microbatch"]):
+        visited = boxes.sort_values("start")
+        assert len(visited) == stages * chunks
+        assert (visited["start"].to_numpy()[1:] >= visited["end"].to_numpy()[:-1] - 1e-9).all()
+        if kind == "forward":  # the backward pass goes the same stages in reverse
+            back = passes[(passes["kind"] == "backward") & (passes["microbatch"] == microbatch)].sort_values("start")
+            steps = [list(zip(way["stage"], way["chunk"], strict=True)) for way in (visited, back)]
+            assert steps[0] == steps[1][::-1]
+            assert back["start"].min() >= visited["end"].max() - 1e-9
+    for one in table[table["kind"] == "weight"].itertuples():
+        assert one.start >= rows.loc[("backward", one.stage, one.chunk, one.microbatch), "end"] - 1e-9
+
+
+def live_microbatches(table: Any, chunks: int) -> float:
+    """Greatest number of micro-batches with activations on a stage, the first or any."""
+    most = 0.0
+    for _, boxes in table.groupby("stage"):
+        moves = [(row.start, 1) for row in boxes[boxes["kind"] == "forward"].itertuples()]
+        moves += [(row.end, -1) for row in boxes[boxes["kind"] == "backward"].itertuples()]
+        most = max(most, *itertools.accumulate(step for _, step in sorted(moves)))
+    return most / chunks
+
+
+_CHUNKED = [
+    *(("interleaved", stages, n * stages, v) for stages in (1, 2, 4, 5) for n in (1, 2, 4) for v in (1, 2, 3)),
+    *(("interleaved", 4, batches, 3) for batches in (1, 2, 3)),
+    *(("zb_v", stages, 2 * stages - 1 + more, 2) for stages in (1, 2, 3, 4, 6) for more in (0, 1, 5)),
+    *(("dualpipe", stages, 2 * stages + more, 1) for stages in (2, 4, 6, 8) for more in (0, 2, 10)),
+]
+
+
+@pytest.mark.parametrize(("schedule", "stages", "batches", "chunks"), _CHUNKED)
+def test_stages_with_chunks_agree_with_the_closed_forms(schedule: Any, stages: int, batches: int, chunks: int) -> None:
+    inputs: dict[str, Any] = {
+        "pipeline_stages": stages,
+        "microbatches": batches,
+        "pipeline_schedule": schedule,
+    }
+    if schedule == "interleaved":
+        inputs["model_chunks"] = chunks
+    table = schedules.pipeline_training(**inputs)
+    check_chunks(table, batches, chunks)
+    use = schedules.stage_use(table)
+    assert use["idle_share"].max() == pytest.approx(rs.value("training_bubble", inputs), abs=1e-12)
+    assert use["end"].max() == pytest.approx(rs.value("pipeline_step_time", inputs))
+    assert live_microbatches(table, chunks) == pytest.approx(rs.value("live_microbatches", inputs))
+
+
+def test_few_micro_batches_idle_less_in_a_v_than_its_closed_form() -> None:
+    for stages, batches in itertools.product([3, 4, 6], [2, 3, 4]):
+        inputs: dict[str, Any] = {"pipeline_stages": stages, "microbatches": batches, "pipeline_schedule": "zb_v"}
+        table = schedules.pipeline_training(**inputs)
+        check_chunks(table, batches, 2)
+        assert table["end"].max() <= rs.value("pipeline_step_time", inputs) + 1e-9
+
+
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8])
 @pytest.mark.parametrize("schedule", ["zb_h1", "zb_h2"])
 def test_any_times_give_a_possible_timetable(schedule: Any, share: float) -> None:
@@ -184,6 +251,9 @@ def test_balance_closed_form(layers: int, period: int, cost: float, stages: int)
         ("pipeline_inference", {"pipeline_stages": 4, "tokens": 0}, "tokens"),
         ("pipeline_training", {"pipeline_stages": 4, "pipeline_schedule": "1b1f"}, "1f1b"),
         ("pipeline_training", {"pipeline_stages": 4, "backward_forward_ratio": float("inf")}, "backward_forward_ratio"),
+        ("pipeline_training", {"pipeline_stages": 4, "microbatches": 6, "pipeline_schedule": "interleaved"}, "Give 8"),
+        ("pipeline_training", {"pipeline_stages": 4, "pipeline_schedule": "dualpipe"}, r"microbatches.*Give 8\."),
+        ("pipeline_training", {"pipeline_stages": 3, "pipeline_schedule": "dualpipe"}, r"pipeline_stages.*Give 4\."),
         (
             "pipeline_training",
             {"pipeline_stages": 4, "pipeline_schedule": "zb_h1", "weight_gradient_share": 1},
