@@ -321,8 +321,16 @@ _KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "weight": ("W", {"facecolor": "#8CCBB3", "edgecolor": "#00553F"}, style.INK),
 }
 
-_NAMES = {"gpipe": "all forwards first (GPipe)", "1f1b": "one forward, one backward (1F1B)"} | {
-    f"zb_h{k}": f"zero bubble (ZB-H{k}): gradients of weights fill gaps" for k in (1, 2)
+_LATER = {"forward": "#35566B", "backward": "#DDA75A", "weight": "#5FAE92"}  # passes of chunks after the first
+
+_NAMES = {
+    "gpipe": "GPipe",
+    "1f1b": "1F1B",
+    "zb_h1": "ZB-H1",
+    "zb_h2": "ZB-H2",
+    "interleaved": "interleaved",
+    "zb_v": "ZB-V",
+    "dualpipe": "DualPipe",
 }
 
 
@@ -341,7 +349,10 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     panels = list(dict.fromkeys(panels))
     # draw a smaller case of many, and write the true numbers
     shown, drawn = min(stages, _MOST_STAGES), min(batches, _MOST_BATCHES)
+    if batches > drawn and "interleaved" in orders:
+        drawn -= drawn % shown
     marks: dict[str, float] = {"pipeline_stages": stages, "microbatches": batches}
+    chunks = whole("model_chunks", number("model_chunks", **inputs)) if "interleaved" in orders else 1
     tables = []
     for k, (schedule, wide) in enumerate(panels):
         table = schedules.pipeline_training(
@@ -350,17 +361,23 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
             pipeline_schedule=schedule,  # type: ignore[arg-type]
             backward_forward_ratio=wide,
             weight_gradient_share=share,
+            model_chunks=chunks,
         )
         panel = {**inputs, "backward_forward_ratio": wide, "pipeline_schedule": schedule}
         marks[f"bubble_{k}"] = number("training_bubble", **panel)
         marks[f"step_{k}"] = number("pipeline_step_time", **panel)
         marks[f"overhead_{k}"] = number("training_bubble_overhead", **panel)
+        marks[f"live_{k}"] = number("live_microbatches", **panel)
+        # a stage of a few micro-batches may idle less than the closed form, its last pass ends earlier
+        first = schedules.stage_use(table).loc[0]
+        is_drawn = (shown, drawn) == (stages, batches)
+        marks[f"drawn_{k}"] = float(first["end"] if is_drawn else marks[f"step_{k}"])
         table.insert(0, "panel", k)
         tables.append(table)
     boxes = pd.concat(tables, ignore_index=True)
     boxes.attrs["marks"] = {name: float(x) for name, x in marks.items()}
     boxes.attrs["units"] = dict.fromkeys([*boxes.columns, *marks], "1")
-    boxes.attrs["panels"] = panels
+    boxes.attrs |= {"panels": panels, "chunks": chunks}
     return boxes
 
 
@@ -388,7 +405,9 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
     """Timetables of a training step on racks in a row, with the idle time of a rack.
 
     The first timetable has all forwards before all backwards, both equally wide as in the lecture, then at their true
-    length. The next ones are schedules that idle less or hold less. Many racks and micro-batches are drawn in part.
+    length. The next ones are schedules that idle less or hold less. Each heading has the step time in slots, the idle
+    share of rack 0, and the number of micro-batches whose activations it holds. If the drawn timetable is shorter than
+    the closed form, the heading has both. Many racks and micro-batches are drawn in part.
 
     Parameters
     ----------
@@ -396,7 +415,7 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
         Divided into panels, one above the other; a new figure by default.
     **inputs
         `pipeline_stages`, `microbatches`, `backward_forward_ratio` (2 by arithmetic), `weight_gradient_share`, and
-        `pipeline_schedule`, one or a list: the orders of the last panels.
+        `pipeline_schedule`, one or a list: the orders of the last panels. `model_chunks` are for ``"interleaved"``.
 
     Returns
     -------
@@ -415,11 +434,18 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
         boxes = table[table["panel"] == k]
         step = float(boxes["end"].max())
         _racks(panel, end, stages, shown, points)
-        wide = f", backward {ratio:g} {style.TIMES} as long" if ratio != 1 else ", backward as long as forward"
-        numbers = f"{style.text_of(marks[f'step_{k}'], '1')} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}"
-        _heading(panel, f"{_NAMES[schedule]}{wide if schedule == 'gpipe' else ''}: {numbers}", points)
+        name = _NAMES[schedule]
+        if schedule == "interleaved":
+            name += f", {table.attrs['chunks']:,} {'chunk' if table.attrs['chunks'] == 1 else 'chunks'}"
+        wide = f", backward {ratio:g} {style.TIMES} forward"
+        slots, most = (style.text_of(marks[f"{mark}_{k}"], "1") for mark in ("step", "live"))
+        numbers = f"{slots} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}, activations of {most}"
+        if not math.isclose(marks[f"drawn_{k}"], marks[f"step_{k}"]):
+            numbers += f" (drawn: {style.text_of(marks[f'drawn_{k}'], '1')} slots)"
+        _heading(panel, f"{name}{wide if schedule == 'gpipe' else ''}: {numbers}", points)
         for work in records(boxes):
             word, look, ink = _KINDS[work.kind]
+            look = {**look, "facecolor": _LATER[work.kind]} if work.chunk else look
             place = (work.start, work.stage, work.end - work.start, 0.9)
             box(panel, place[:2], place[2:], work.kind, **look)
             inside(panel, place, f"{word}{work.microbatch}", points, color=ink)
@@ -438,7 +464,8 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
             )
     parts = ((shown, stages, "racks"), (drawn, batches, "micro-batches"))
     some = [f"{few} of {many:,} {word}" for few, many, word in parts if few < many]
-    panel.set_xlabel(f"time, in forward passes of a micro-batch{_only(some)}", fontsize=points)
+    later = ", darker: later chunks of a rack" if table["chunk"].any() else ""
+    panel.set_xlabel(f"time, in forward passes of a micro-batch{later}{_only(some)}", fontsize=points)
     panel.tick_params(axis="x", labelsize=points)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     kinds = [(kind, _KINDS[kind][1]) for kind in _KINDS if (table["kind"] == kind).any()]

@@ -236,6 +236,37 @@ def test_training_bubble_draws_many_in_part() -> None:
     assert "rack 0 idles for 0%" in words(filled.child_axes[-1])[0]
 
 
+def test_training_bubble_draws_every_schedule() -> None:
+    every = rs.quantity("pipeline_schedule").choices
+    inputs: dict[str, Any] = {"pipeline_stages": 4, "microbatches": 8}
+    ax = charts.training_bubble(**inputs, model_chunks=2, pipeline_schedule=[name for name in every if name != "gpipe"])
+    panels = ax.child_axes
+    assert len(panels) == len(every) + 1  # all forwards first, with backwards of both lengths
+    for panel, schedule in zip(panels[1:], every, strict=True):
+        given = {**inputs, "pipeline_schedule": schedule}
+        if schedule == "interleaved":
+            given["model_chunks"] = 2
+        step, bubble, live = (
+            rs.value(name, given) for name in ("pipeline_step_time", "training_bubble", "live_microbatches")
+        )
+        heading = f"{step:g} slots, rack 0 idles for {100 * bubble:.3g}%, activations of {live:g}"
+        assert words(panel)[0].endswith(heading)
+        chunks = 2 if schedule in ("interleaved", "zb_v") else 1
+        assert len(patches(panel, "forward")) == 4 * 8 * chunks
+        ends = [end for _, _, end in boxes(panel, "forward", "backward", "weight")]
+        assert max(ends) == pytest.approx(step)
+        looks = {patch.get_facecolor() for patch in patches(panel, "forward")}
+        assert len(looks) == (2 if schedule in ("interleaved", "zb_v", "dualpipe") else 1)
+    assert "darker: later chunks" in panels[-1].get_xlabel()
+
+
+def test_training_bubble_writes_both_step_times_if_they_differ() -> None:
+    ax = charts.training_bubble(pipeline_schedule="zb_v")
+    assert words(ax.child_axes[-1])[0].endswith("15 slots, rack 0 idles for 20%, activations of 4 (drawn: 13.5 slots)")
+    with pytest.raises(ValueRangeError, match=r"at least 2 per stage.*Give 8\."):
+        charts.training_bubble(pipeline_schedule="dualpipe")
+
+
 # ------------------------------------------------------------------------------------------------ C15, memory of a chip
 
 
