@@ -210,7 +210,7 @@ def tab(browser):
     """A tab that fails its test at a message of the console, an error, or a request beyond the file."""
     opened = browser.new_page()
     opened.trouble = []
-    opened.on("console", lambda m: opened.trouble.append(m.text) if m.type in ("error", "warning") else None)
+    opened.on("console", lambda message: opened.trouble.append(message.text))
     opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
     opened.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else opened.trouble.append(r.url))
     yield opened

@@ -12,7 +12,7 @@ from roofslate.grid.draws import SAMPLE
 from roofslate.plotting.contours import heart, levels_of
 from roofslate.plotting.pages.results import result_page
 from roofslate.plotting.several import QUANTITY, together
-from roofslate.plotting.spacing import edges_of, grows_by_factors, is_wide
+from roofslate.plotting.spacing import FEW, edges_of, grows_by_factors, is_wide
 from roofslate.registry.registry import current
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-_FEW = 8  # an axis of at most so many values becomes lines
 _BINDING = "bottleneck"
 _FITS = ("memory_fits", "training_memory_fits")
 _SIZE = (6.4, 4.0)
@@ -204,7 +203,7 @@ def _roles(
     """Assign the horizontal and the other axis, and return whether that becomes lines."""
     if hue is None and y is None:
         names = [dim for dim in dims if _is_named(surface, dim)]
-        few = [dim for dim in dims if surface.sizes[dim] <= _FEW]
+        few = [dim for dim in dims if surface.sizes[dim] <= FEW]
         free = [dim for dim in names + sorted(few, key=lambda dim: surface.sizes[dim]) if dim != x]
         hue = free[0] if free else None
     other = hue or y or next(dim for dim in dims if dim != (x or dims[0]))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["edges_of", "grows_by_factors", "is_wide"]
+__all__ = ["FEW", "edges_of", "grows_by_factors", "is_wide"]
+
+FEW = 8  # an axis of at most so many values becomes lines
 
 
 def grows_by_factors(points: npt.NDArray[Any]) -> bool:

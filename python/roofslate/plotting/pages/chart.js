@@ -1,8 +1,8 @@
-// A chart by Bokeh: lines with a band, regions of a bottleneck, and a mark at the point of the scenario.
+// A chart by Bokeh: lines with a band and regions of a bottleneck, or a heat map, and a mark at the point of the scenario.
 
-const DAY = { ink: "#222222", note: "#555555", grid: "#dddddd", paper: "#ffffff", region: ["#CFE0EE", "#F3DFC4", "#D5EAD9", "#EBD3E2", "#E8E8E8", "#F5F0C8", "#D8D8F0"],
+const DAY = { missing: "#d0d0d0", ink: "#222222", note: "#555555", grid: "#dddddd", paper: "#ffffff", region: ["#CFE0EE", "#F3DFC4", "#D5EAD9", "#EBD3E2", "#E8E8E8", "#F5F0C8", "#D8D8F0"],
   lines: ["#0072B2", "#B24700", "#00724F", "#A0447A", "#8A5A00", "#2A6A9E", "#222222"] };
-const NIGHT = { ink: "#eeeeee", note: "#bbbbbb", grid: "#444444", paper: "#16181c", region: ["#23384a", "#4a3a1f", "#23402b", "#45293a", "#38393b", "#45421f", "#2f2f4a"],
+const NIGHT = { missing: "#4a4a4a", ink: "#eeeeee", note: "#bbbbbb", grid: "#444444", paper: "#16181c", region: ["#23384a", "#4a3a1f", "#23402b", "#45293a", "#38393b", "#45421f", "#2f2f4a"],
   lines: ["#7cc4f2", "#ff9a5c", "#4fd6a8", "#f0a6d0", "#f0c060", "#a8c8ff", "#eeeeee"] };
 const DASHES = [[], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 2]];
 
@@ -10,6 +10,13 @@ function isWide(values) {
   let low = Infinity, high = 0;
   for (const x of values) { if (x <= 0) return false; if (Number.isFinite(x)) { low = Math.min(low, x); high = Math.max(high, x); } }
   return high / low > 50;
+}
+
+// Edges of the cells around places.
+function edgesOf(places) {
+  const inner = Array.from(places.slice(1), (place, k) => (place + places[k]) / 2), last = places.length - 1;
+  if (!inner.length) return [places[0] - 0.5, places[0] + 0.5];
+  return [2 * places[0] - inner[0], ...inner, 2 * places[last] - inner[last - 1]];
 }
 
 // Places of ticks between two ends of a scale, in its coordinates.
@@ -39,6 +46,7 @@ class Chart {
   constructor(target, item) { this.target = target; this.item = item; }
 
   async show(onPoint, onChoose) {
+    Bokeh.logger.set_level("warn");
     const views = await Bokeh.embed.embed_item(this.item, this.target);
     this.view = [...(views.roots ?? views)][0];
     this.plot = this.view.model;
@@ -46,17 +54,17 @@ class Chart {
     this.model = name => document_.get_model_by_name(name);
     const at = event => {
       const frame = this.view.frame, box = this.view.canvas_view.el.getBoundingClientRect();
-      const sx = event.clientX - box.left;
+      const sx = event.clientX - box.left, sy = event.clientY - box.top;
       const inner = frame.bbox;
-      if (sx < inner.left || sx > inner.right) return null;
-      const x = frame.x_scale.invert(sx);
-      return this.last.xLog ? 10 ** x : x;
+      if (sx < inner.left || sx > inner.right || (this.last.cells && (sy < inner.top || sy > inner.bottom))) return null;
+      const x = frame.x_scale.invert(sx), y = frame.y_scale.invert(sy);
+      return [this.last.xLog ? 10 ** x : x, this.last.yLog ? 10 ** y : y];
     };
     this.target.addEventListener("pointermove", event => { if (this.last) onPoint(at(event)); });
     this.target.addEventListener("pointerleave", () => onPoint(null));
-    this.target.addEventListener("click", event => { const x = this.last && at(event); if (x !== null && x !== undefined) onChoose(x); });
+    this.target.addEventListener("click", event => { const place = this.last && at(event); if (place) onChoose(place); });
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
-    this.dark.addEventListener("change", () => { if (this.last) this.draw(this.last); });
+    this.dark.addEventListener("change", () => { if (this.last) this.last.cells ? this.drawMap(this.last) : this.draw(this.last); });
     new ResizeObserver(() => { if (this.last) this.ticks(this.last); }).observe(this.target);
   }
 
@@ -65,6 +73,8 @@ class Chart {
   // picture: x values, series [{name, variant, values}], band {low, high}, regions [{from, to, label, code}], mark
   draw(picture) {
     this.last = picture;
+    this.model("source-cells").data = { x0: [], x1: [], y0: [], y1: [], value: [] };
+    this.model("bar").visible = this.model("cursor-up").visible = false;
     const look = this.look, { x, series, xLog } = picture;
     const finite = values => values.filter(Number.isFinite);
     const all = finite(series.flatMap(one => [...one.values]).concat(picture.band ? [...picture.band.low, ...picture.band.high] : []));
@@ -87,7 +97,7 @@ class Chart {
     const regions = picture.regions ?? [];
     this.model("source-regions").data = { x0: regions.map(r => onX(r.from)), x1: regions.map(r => onX(r.to)), color: regions.map(r => look.region[r.code % look.region.length]) };
     const marked = picture.mark ?? [];
-    this.model("source-mark").data = { x: marked.map(() => onX(picture.at)), y: up(marked.map(m => m.value)), color: marked.map(m => look.lines[m.color % look.lines.length]) };
+    this.model("source-mark").data = { x: marked.map(() => onX(picture.at)), y: up(marked.map(m => m.value)), color: marked.map(m => look.lines[m.color % look.lines.length]), edge: marked.map(m => look.lines[m.color % look.lines.length]) };
     this.model("cursor").location = onX(picture.at);
     this.model("cursor").line_color = look.note;
     const heights = finite(all.map(onY));
@@ -98,6 +108,37 @@ class Chart {
     const margin = 0.06 * (high - low);
     this.plot.x_range.start = left; this.plot.x_range.end = right > left ? right : left + 1;
     this.plot.y_range.start = yLog || low < 0 ? low - margin : low; this.plot.y_range.end = high + margin;
+    this.paint(picture);
+  }
+
+  // picture: x and y values, cells row by row, a mark at [x, y]
+  drawMap(picture) {
+    this.last = picture;
+    const look = this.look, { x, y, xLog, yLog } = picture;
+    for (let k = 0; k < this.item.lines; k += 1) this.model(`source-${k}`).data = { x: [], y: [] };
+    this.model("source-band").data = { x: [], low: [], high: [] };
+    this.model("source-regions").data = { x0: [], x1: [], color: [] };
+    const onX = xLog ? Math.log10 : value => value, onY = yLog ? Math.log10 : value => value;
+    const finite = picture.cells.filter(Number.isFinite), zLog = picture.zLog = isWide(finite), onZ = zLog ? Math.log10 : value => value;
+    const [columns, rows] = [edgesOf(x.map(onX)), edgesOf(y.map(onY))];
+    const by = act => Float64Array.from(picture.cells, (_, k) => act(k % x.length, Math.floor(k / x.length)));
+    const value = Float64Array.from(picture.cells, z => Number.isFinite(z) ? onZ(z) : NaN);
+    let [low, high] = finite.length ? extent(finite.map(onZ)) : [0, 1];
+    if (low === high) [low, high] = [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2];
+    this.model("colors").setv({ low, high, nan_color: look.missing });
+    this.model("source-cells").data = { x0: by(i => columns[i]), x1: by(i => columns[i + 1]), y0: by((_, j) => rows[j]), y1: by((_, j) => rows[j + 1]), value };
+    const [across, up] = picture.at;
+    this.model("source-mark").data = { x: [onX(across)], y: [onY(up)], color: ["#ffffff"], edge: ["#000000"] };
+    this.model("cursor").setv({ location: onX(across), line_color: "#ffffff" });
+    this.model("cursor-up").setv({ location: onY(up), line_color: "#ffffff", visible: true });
+    this.plot.x_range.setv({ start: columns[0], end: columns.at(-1) });
+    this.plot.y_range.setv({ start: rows[0], end: rows.at(-1) });
+    this.model("bar").setv({ visible: true, title: picture.zLabel, background_fill_color: look.paper, bar_line_color: null, title_text_color: look.ink, major_label_text_color: look.ink, major_tick_line_color: look.ink });
+    this.paint(picture);
+  }
+
+  paint(picture) {
+    const look = this.look;
     const paint = { background_fill_color: look.paper, border_fill_color: look.paper, outline_line_color: null };
     this.plot.setv(paint);
     for (const name of ["across", "up"]) {
@@ -112,6 +153,12 @@ class Chart {
 
   ticks(picture) {
     const width = this.target.clientWidth;
+    if (picture.cells) {
+      const { low, high } = this.model("colors"), bar = this.model("bar");
+      const places = ticksOf(low, high, picture.zLog, Math.max(2, Math.floor(width / 110)));
+      bar.ticker.ticks = places;
+      bar.major_label_overrides = new Map(places.map(place => [place, picture.zText(picture.zLog ? Number((10 ** place).toPrecision(12)) : place)]));
+    }
     for (const [name, range, log, format, most] of [
       ["across", this.plot.x_range, picture.xLog, picture.xText, Math.max(2, Math.floor(width / 110))],
       ["up", this.plot.y_range, picture.yLog, picture.yText, 6],

@@ -45,11 +45,14 @@ def figure_item() -> dict[str, Any]:
     _bokeh()
     from bokeh.embed import json_item
     from bokeh.models import (
+        ColorBar,
         ColumnDataSource,
         FixedTicker,
         Grid,
         LinearAxis,
+        LinearColorMapper,
         Plot,
+        Quad,
         Range1d,
         Scatter,
         VArea,
@@ -57,6 +60,7 @@ def figure_item() -> dict[str, Any]:
     )
     from bokeh.models.annotations import Span
     from bokeh.models.glyphs import Line
+    from bokeh.palettes import Viridis256
 
     plot = Plot(
         x_range=Range1d(start=0, end=1),
@@ -67,6 +71,24 @@ def figure_item() -> dict[str, Any]:
         toolbar_location=None,
         name="plot",
     )
+    mapper = LinearColorMapper(palette=list(Viridis256), low=0, high=1, name="colors")
+    cells = ColumnDataSource({"x0": [], "x1": [], "y0": [], "y1": [], "value": []}, name="source-cells")
+    color = {"field": "value", "transform": mapper}
+    plot.add_glyph(
+        cells, Quad(left="x0", right="x1", bottom="y0", top="y1", fill_color=color, line_color=color), name="cells"
+    )
+    bar = ColorBar(
+        color_mapper=mapper,
+        ticker=FixedTicker(ticks=[]),
+        orientation="horizontal",
+        height=14,
+        title_text_font_style="normal",
+        title_text_font_size="13px",
+        major_label_text_font_size="13px",
+        visible=False,
+        name="bar",
+    )
+    plot.add_layout(bar, "above")
     regions = ColumnDataSource({"x0": [], "x1": [], "color": []}, name="source-regions")
     plot.add_glyph(regions, VStrip(x0="x0", x1="x1", fill_color="color", line_color=None), name="regions")
     band = ColumnDataSource({"x": [], "low": [], "high": []}, name="source-band")
@@ -75,8 +97,11 @@ def figure_item() -> dict[str, Any]:
         source = ColumnDataSource({"x": [], "y": []}, name=f"source-{k}")
         plot.add_glyph(source, Line(x="x", y="y"), name=f"line-{k}")
     plot.add_layout(Span(location=0, dimension="height", line_width=1.5, name="cursor"))
-    marks = ColumnDataSource({"x": [], "y": [], "color": []}, name="source-mark")
-    plot.add_glyph(marks, Scatter(x="x", y="y", size=9, fill_color="color", line_color="color"), name="mark")
+    plot.add_layout(Span(location=0, dimension="width", line_width=1.5, visible=False, name="cursor-up"))
+    marks = ColumnDataSource({"x": [], "y": [], "color": [], "edge": []}, name="source-mark")
+    plot.add_glyph(
+        marks, Scatter(x="x", y="y", size=9, fill_color="color", line_color="edge", line_width=2), name="mark"
+    )
     sides: tuple[tuple[Any, str], ...] = (("below", "across"), ("left", "up"))
     for side, name in sides:
         ticker: Any = FixedTicker(ticks=[])

@@ -1,6 +1,7 @@
 // A page of Roofslate: controls, numbers, chart and derivation of one view or several, all computed here.
 
 const STEPS = 240; // of a slider
+const MOST_CELLS = 100; // of a heat map along an axis
 const STEPS_SHOWN = 6; // of a derivation, the others on request
 const DASH = "\u2013", APPROXIMATELY = "\u2248";
 
@@ -20,6 +21,18 @@ function formula(markup) {
   const template = document.createElement("template");
   template.innerHTML = markup;
   return template.content;
+}
+
+function thinned(points, most) {
+  const stride = Math.ceil(points.length / most);
+  return stride > 1 ? points.filter((_, k) => k % stride === 0) : points;
+}
+
+// Whether a scale of these places is logarithmic: they grow by factors.
+function growsByFactors(places) {
+  const [first, last] = [places[0], places.at(-1)];
+  const even = places.length > 2 && Math.abs((places[1] - places[0]) / (last - places.at(-2)) - 1) < 1e-3;
+  return first > 0 && last / first >= 8 && !even;
 }
 
 class Track {
@@ -59,6 +72,8 @@ class View {
     this.parts = {};
     this.group = 0;
     this.axis = spec.axis;
+    this.up = spec.up;
+    this.map = 0;
     this.hovered = null;
     this.derived = spec.outputs[0];
     this.variants = spec.variants;
@@ -138,13 +153,22 @@ class View {
   }
 
   figure() {
-    const groups = element("select", {}, ...this.spec.groups.map((group, k) => element("option", { value: String(k), textContent: group.map(name => this.quantity(name).label).join(", ") })));
+    const groups = element("select"), ups = element("select");
     const choices = this.axes();
     const axes = element("select", {}, ...choices.map(name => element("option", { value: name, textContent: this.quantity(name).label, selected: name === this.axis?.name })));
-    groups.addEventListener("change", () => { this.group = Number(groups.value); this.update(); });
+    groups.addEventListener("change", () => { this[this.up ? "map" : "group"] = Number(groups.value); this.update(); });
+    ups.addEventListener("change", () => { this.useUp(ups.value); this.update(); });
     axes.addEventListener("change", () => { this.useAxis(axes.value); this.update(); });
-    this.menus = { groups, axes };
-    this.target = element("div", { className: "chart", role: "img" });
+    const pick = (words, menu) => element("label", {}, words, menu);
+    this.menus = { groups, axes, ups, shown: pick("Shown ", groups), also: pick("and ", ups) };
+    this.fillMenus();
+    const help = element("p", { className: "note", id: `keys-${this.spec.name}`, textContent: "Arrow keys move the point of the chart, Enter moves the inputs there, Escape moves it back." });
+    this.target = element("div", { className: "chart", role: "application", tabIndex: 0 });
+    this.target.setAttribute("aria-roledescription", "chart");
+    this.target.setAttribute("aria-describedby", help.id);
+    this.target.addEventListener("keydown", event => { if (this.pressed(event.key, event.shiftKey ? 10 : 1)) event.preventDefault(); });
+    this.target.addEventListener("blur", () => this.hover(null));
+    this.spot = element("p", { className: "spot" });
     this.legend = element("ul", { className: "legend" });
     this.samples = element("table", { className: "samples" });
     const details = element("details", {}, element("summary", { textContent: "Numbers of the chart" }), element("div", { className: "wide" }));
@@ -153,11 +177,10 @@ class View {
     details.firstChild.nextSibling.setAttribute("aria-label", "Numbers of the chart");
     details.addEventListener("toggle", () => this.fillSamples());
     this.details = details;
-    const pick = (words, menu) => element("label", {}, words, menu);
     return [
       this.heading("Chart"),
-      element("div", { className: "choose" }, ...(this.spec.groups.length > 1 ? [pick("Shown ", groups)] : []), ...(choices.length > 1 ? [pick("By ", axes)] : [])),
-      this.target, this.legend, details,
+      element("div", { className: "choose" }, this.menus.shown, ...(choices.length > 1 ? [pick("By ", axes), this.menus.also] : [])),
+      this.target, this.spot, this.legend, help, details,
     ];
   }
 
@@ -177,46 +200,91 @@ class View {
 
   axes() {
     const movable = this.spec.controls.filter(one => one.kind === "number" && one.track && !this.spec.layout.includes(one.name)).map(one => one.name);
-    return [...new Set([...(this.spec.axis ? [this.spec.axis.name] : []), ...movable])];
+    return [...new Set([...[this.spec.axis, this.spec.up].filter(Boolean).map(axis => axis.name), ...movable])];
+  }
+
+  // Vertical axes of a heat map. Of two inputs that bound each other only one varies.
+  ups() {
+    const bounded = name => this.page.bounds.some(pair => pair.includes(name) && pair.includes(this.axis?.name));
+    return this.axes().filter(name => name !== this.axis?.name && !bounded(name));
+  }
+
+  // What a heat map can show: an output, as bound or estimate.
+  maps() { return this.spec.groups.flat().flatMap(name => this.variants.filter(one => one.outputs.includes(name)).reverse().map(variant => ({ name, variant }))); }
+
+  fillMenus() {
+    if (!this.menus) return;
+    const { groups, ups, shown, also } = this.menus, label = name => this.quantity(name).label;
+    const option = (value, words, selected) => element("option", { value: String(value), textContent: words, selected });
+    const words = this.up ? this.maps().map(({ name, variant }) => label(name) + (variant.label ? `, ${variant.label}` : "")) : this.spec.groups.map(group => group.map(label).join(", "));
+    groups.replaceChildren(...words.map((text, k) => option(k, text, k === (this.up ? this.map : this.group))));
+    ups.replaceChildren(option("", "value", !this.up), ...this.ups().map(name => option(name, label(name), name === this.up?.name)));
+    shown.hidden = words.length < 2;
+    also.hidden = !this.ups().length;
   }
 
   useAxis(name) {
-    this.axis = name === this.spec.axis?.name ? this.spec.axis : name ? { name } : null;
+    this.axis = this.axisOf(name);
+    if (this.up && !this.ups().includes(this.up.name)) this.up = null;
     if (this.menus) this.menus.axes.value = name;
+    this.hovered = null;
+    this.fillMenus();
   }
 
-  // The points of the axis: those of the spec, or along the slider.
-  points() {
-    if (!this.axis) return null;
-    if (!this.axis.points) this.axis.points = this.axis.values ? Float64Array.from(this.axis.values, Number) : this.tracks[this.axis.name].points();
-    return this.axis.points;
+  useUp(name) {
+    const plotted = this.plotted;
+    this.up = this.axisOf(name);
+    this.show(plotted);
+    this.hovered = null;
+    this.fillMenus();
+  }
+
+  axisOf(name) { return [this.spec.axis, this.spec.up].find(axis => axis && axis.name === name) ?? (name ? { name } : null); }
+
+  // The first quantity of what is drawn.
+  get plotted() { return this.up ? this.maps()[this.map].name : this.spec.groups[this.group]?.[0]; }
+
+  show(name) {
+    const [map, group] = [this.maps().findIndex(one => one.name === name), this.spec.groups.findIndex(names => names.includes(name))];
+    if (map >= 0) this.map = map;
+    if (group >= 0) this.group = group;
+  }
+
+  // The points of an axis: those of the spec, or along the slider.
+  points(axis = this.axis) {
+    if (!axis) return null;
+    axis.points ??= axis.values ? Float64Array.from(axis.values, Number) : this.tracks[axis.name].points();
+    return axis.points;
   }
 
   // Those points that exceed nothing and are exceeded by nothing.
-  pointsWithin(numbers) {
-    const { name } = this.axis;
+  pointsWithin(numbers, axis = this.axis) {
+    const { name } = axis;
     const limits = this.page.bounds.filter(pair => pair.includes(name));
-    return this.points().filter(x => limits.every(([lesser, bound]) =>
+    return this.points(axis).filter(x => limits.every(([lesser, bound]) =>
       lesser === name ? !(numbers.has(bound) && x > numbers.get(bound)) : !(numbers.has(lesser) && numbers.get(lesser) > x)));
   }
 
   read(fragment) {
     const link = readFragment(fragment, this.page, this.spec);
     this.values = { ...this.start, ...link.values };
-    const { axis, plotted } = link.options;
+    const { axis, up, plotted } = link.options;
+    const unknown = (kind, name, names) => link.troubles.push(`Part of the link was left out: ${unknownName(kind, name, names).message}`);
     if (axis && this.axes().includes(axis)) this.useAxis(axis);
-    else if (axis) link.troubles.push(`Part of the link was left out: ${unknownName("axis", axis, this.axes()).message}`);
-    const group = this.spec.groups.findIndex(names => names[0] === plotted);
-    if (group >= 0) { this.group = group; if (this.menus) this.menus.groups.value = String(group); }
+    else if (axis) unknown("axis", axis, this.axes());
+    if (up === "value" || this.ups().includes(up)) this.useUp(up === "value" ? "" : up);
+    else if (up) unknown("axis", up, this.ups());
+    this.show(plotted);
+    this.fillMenus();
     return link.troubles;
   }
 
   link() {
-    const options = { chart: this.page.views.length > 1 ? this.spec.name : "", plotted: this.group ? this.spec.groups[this.group][0] : "", axis: this.axis && this.axis !== this.spec.axis ? this.axis.name : "" };
+    const options = { chart: this.page.views.length > 1 ? this.spec.name : "", plotted: this.plotted !== this.spec.groups[0]?.[0] ? this.plotted : "", axis: this.axis && this.axis !== this.spec.axis ? this.axis.name : "", up: this.up === this.spec.up ? "" : this.up?.name ?? "value" };
     return location.href.split("#")[0] + writeFragment(this.spec, this.values, options);
   }
 
-  reset() { this.values = { ...this.start }; for (const name of Object.keys(this.parts)) this.complain(name, ""); this.useAxis(this.spec.axis?.name); this.update(); }
+  reset() { this.values = { ...this.start }; for (const name of Object.keys(this.parts)) this.complain(name, ""); this.useAxis(this.spec.axis?.name); this.useUp(this.spec.up?.name); this.update(); }
 
   complain(name, words) {
     const parts = this.parts[name];
@@ -285,9 +353,8 @@ class View {
   update() {
     this.showControls();
     try {
-      const at = this.hovered ?? (this.axis ? this.values[this.axis.name] : null);
-      this.point = at;
-      this.showNumbers(at);
+      this.point = this.hovered ?? Object.fromEntries(this.drawnAxes.map(axis => [axis.name, this.values[axis.name]]));
+      this.showNumbers(this.point);
       this.trouble.textContent = "";
     } catch (error) {
       this.trouble.textContent = `This scenario cannot be computed: ${error.message}`;
@@ -300,6 +367,8 @@ class View {
     this.later("settle", 250, () => this.settle());
     return true;
   }
+
+  get drawnAxes() { return [this.axis, this.up].filter(Boolean); }
 
   later(name, delay, act) {
     this.timers ??= {};
@@ -317,7 +386,7 @@ class View {
 
   at(variant, point) {
     const numbers = this.numbers(variant);
-    if (this.axis && point !== null) numbers.set(this.axis.name, point);
+    for (const [name, x] of Object.entries(point)) numbers.set(name, x);
     return numbers;
   }
 
@@ -407,11 +476,54 @@ class View {
     }));
   }
 
-  // The numbers alone, of the point and along the axis: what a test measures.
-  compute() { this.showNumbers(this.point); return this.axis ? this.curves(this.spec.groups[this.group]) : null; }
+  // Over both axes, for each point of the vertical one all of the horizontal one.
+  surface() {
+    const { name, variant } = this.maps()[this.map], numbers = this.numbers(variant);
+    const axes = [this.axis, this.up].map(axis => {
+      const values = thinned(this.pointsWithin(numbers, axis), MOST_CELLS);
+      return { name: axis.name, values, key: `${values.length} ${values[0]} ${values.at(-1)}` };
+    });
+    this.within = axes[0].values;
+    this.withinUp = axes[1].values;
+    return { name, variant, x: axes[0].values, y: axes[1].values, cells: this.questions.surface(`${this.spec.name} ${variant.key} map`, numbers, name, axes) };
+  }
+
+  // The numbers alone, of the point and along the axes: what a test measures.
+  compute() { this.showNumbers(this.point); return this.up ? this.surface() : this.axis ? this.curves(this.spec.groups[this.group]) : null; }
+
+  drawMap() {
+    let surface;
+    try { surface = this.surface(); } catch (error) { this.trouble.textContent = `The chart cannot be drawn: ${error.message}`; return; }
+    const { name, variant, x, y, cells } = surface;
+    this.drawn = { surface };
+    const label = this.quantity(name).label + (variant.label ? `, ${variant.label}` : "");
+    const text = axis => value => this.units.format(value, this.quantity(axis.name).unit, 3);
+    const range = (axis, values) => `${this.quantity(axis.name).label}, ${text(axis)(values[0])} to ${text(axis)(values.at(-1))}`;
+    const finite = extent(cells.filter(Number.isFinite));
+    const words = finite.length ? `from ${this.text(name, finite[0])} to ${this.text(name, finite[1])}` : "without a finite number";
+    this.chart.drawMap({
+      x, y, cells, at: [this.point[this.axis.name], this.point[this.up.name]], xLog: growsByFactors(x), yLog: growsByFactors(y),
+      xLabel: this.quantity(this.axis.name).label, yLabel: this.quantity(this.up.name).label, zLabel: label,
+      xText: text(this.axis), yText: text(this.up), zText: value => this.units.format(value, this.quantity(name).unit, 3),
+      words: `Heat map of ${label} by ${range(this.axis, x)}, and ${range(this.up, y)}: ${words}`,
+    });
+    this.explainLegend([], [], null, cells.some(value => !Number.isFinite(value)));
+  }
+
+  // The numbers of what is drawn, at its point, in words.
+  explainSpot() {
+    const names = this.up ? [this.maps()[this.map]] : this.spec.groups[this.group].flatMap(name => this.variants.filter(one => one.outputs.includes(name)).map(variant => ({ name, variant })));
+    const said = names.map(({ name, variant }) => `${this.quantity(name).label} ${this.text(name, this.result[variant.key][name])}${variant.label ? ` (${variant.label})` : ""}`);
+    this.spot.setAttribute("aria-live", document.activeElement === this.target ? "polite" : "off");
+    this.spot.textContent = `At ${this.pointText()}: ${said.join(", ")}`;
+  }
+
+  pointText() { return Object.entries(this.point).map(([name, x]) => `${this.quantity(name).label} ${this.units.format(x, this.quantity(name).unit)}`).join(", "); }
 
   draw() {
     if (!this.axis) return;
+    this.explainSpot();
+    if (this.up) { this.drawMap(); return; }
     const names = this.spec.groups[this.group], q = this.quantity(this.axis.name);
     let curves;
     try { curves = this.curves(names); } catch (error) { this.trouble.textContent = `The chart cannot be drawn: ${error.message}`; return; }
@@ -441,17 +553,15 @@ class View {
     const unit = this.quantity(names[0]).unit, label = names.length > 1 ? "" : this.quantity(names[0]).label;
     const [first, last] = [points[0], points[points.length - 1]];
     const ends = names.map(name => `${this.quantity(name).label} from ${this.text(name, curves[this.variants[0].key][name]?.[0] ?? NaN)} to ${this.text(name, curves[this.variants[0].key][name]?.at(-1) ?? NaN)}`);
-    const places = Array.from(points);
-    const even = places.length > 2 && Math.abs((places[1] - places[0]) / (places.at(-1) - places.at(-2)) - 1) < 1e-3;
     this.chart.draw({
-      x: points, series, band, mark, regions, at: this.point, xLog: first > 0 && last / first >= 8 && !even,
+      x: points, series, band, mark, regions, at: this.point[this.axis.name], xLog: growsByFactors(points),
       xLabel: q.label, yLabel: label, xText: x => this.units.format(x, q.unit, 3), yText: y => this.units.format(y, unit, 3),
       words: `Line chart by ${q.label}, ${this.units.format(first, q.unit)} to ${this.units.format(last, q.unit)}: ${ends.join("; ")}`,
     });
     this.explainLegend(series, regions, band);
   }
 
-  explainLegend(series, regions, band) {
+  explainLegend(series, regions, band, missing = false) {
     const look = this.chart.look, items = [];
     const item = (color, words, kind) => items.push({ key: `${color} ${words} ${kind}`, make: () => element("li", {}, element("span", { className: `swatch ${kind}`, ariaHidden: "true", style: `--swatch: ${color}` }), words) });
     for (const one of series) {
@@ -460,6 +570,7 @@ class View {
     }
     if (band) item(look.lines[band.color], `${this.spec.level} band of the estimate`, "area band");
     for (const code of new Set(regions.map(one => one.code))) item(look.region[code % look.region.length], `bottleneck: ${this.text(this.variants[0].binding, code)}`, "area");
+    if (missing) item(look.missing, "undefined or never", "area");
     const key = items.map(one => one.key).join();
     if (key === this.legendKey) return;
     this.legendKey = key;
@@ -468,6 +579,7 @@ class View {
 
   fillSamples() {
     if (!this.details?.open || !this.drawn) return;
+    if (this.drawn.surface) { this.fillCells(this.drawn.surface); return; }
     const { points, names, curves } = this.drawn, stride = Math.max(1, Math.ceil((points.length - 1) / 24));
     const columns = names.flatMap(name => this.variants.filter(one => curves[one.key][name]).map(one => [name, one]));
     const heads = [this.quantity(this.axis.name).label, ...columns.map(([name, one]) => this.quantity(name).label + (one.label ? `, ${one.label}` : ""))];
@@ -478,6 +590,19 @@ class View {
     }
     this.details.lastChild.replaceChildren(this.samples);
     this.samples.replaceChildren(element("thead", {}, element("tr", {}, ...heads.map(words => element("th", { scope: "col", textContent: words })))), element("tbody", {}, ...rows));
+  }
+
+  // Every few cells of a heat map, the highest row first as in the picture.
+  fillCells({ name, variant, x, y, cells }) {
+    const text = (axis, value) => this.units.format(value, this.quantity(axis.name).unit, 3);
+    const some = (points, most) => thinned(Array.from(points.keys()), most);
+    const columns = some(x, 8), rows = some(y, 14).reverse();
+    const corner = element("th", { scope: "col", textContent: `${this.quantity(this.up.name).label} by ${this.quantity(this.axis.name).label}` });
+    const cell = (i, j) => element("td", { textContent: this.text(name, cells[j * x.length + i]), dataset: { value: String(cells[j * x.length + i]), quantity: name, variant: variant.key, x: String(x[i]), y: String(y[j]) } });
+    const head = element("tr", {}, corner, ...columns.map(i => element("th", { scope: "col", textContent: text(this.axis, x[i]) })));
+    const body = rows.map(j => element("tr", {}, element("th", { scope: "row", textContent: text(this.up, y[j]) }), ...columns.map(i => cell(i, j))));
+    this.details.lastChild.replaceChildren(this.samples);
+    this.samples.replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
   }
 
   derive() {
@@ -506,37 +631,52 @@ class View {
       this.more.hidden = !more.length;
       this.more.ontoggle = fill;
       fill();
-      this.place.textContent = this.axis && this.point !== null ? `At ${this.quantity(this.axis.name).label} ${this.units.format(this.point, this.quantity(this.axis.name).unit)}.` : "";
+      this.place.textContent = this.axis ? `At ${this.pointText()}.` : "";
     } catch (error) { this.steps.replaceChildren(element("li", { textContent: error.message })); }
   }
 
   async startChart() {
     if (!this.target || this.chart || !this.axis) return;
     const chart = new Chart(this.target, this.page.figure);
-    await chart.show(x => this.hover(x), x => this.choose(x));
+    await chart.show(place => this.hover(place), place => this.choose(place));
     this.chart = chart;
     this.update();
   }
 
-  nearestPoint(x) {
+  nearestPoint(x, points = this.within ?? this.points()) {
     let best = null;
-    for (const point of this.within ?? this.points()) if (best === null || Math.abs(Math.log(point / x)) < Math.abs(Math.log(best / x)) || (point <= 0 && Math.abs(point - x) < Math.abs(best - x))) best = point;
+    for (const point of points) if (best === null || Math.abs(Math.log(point / x)) < Math.abs(Math.log(best / x)) || (point <= 0 && Math.abs(point - x) < Math.abs(best - x))) best = point;
     return best;
   }
 
-  hover(x) {
-    const point = x === null ? null : this.nearestPoint(x);
-    if (point === this.hovered) return;
+  hover(place) {
+    const point = place && { [this.axis.name]: this.nearestPoint(place[0]), ...(this.up && { [this.up.name]: this.nearestPoint(place[1], this.withinUp) }) };
+    if (JSON.stringify(point) === JSON.stringify(this.hovered)) return;
     this.hovered = point;
     if (!this.waiting) { this.waiting = true; requestAnimationFrame(() => { this.waiting = false; this.update(); }); }
   }
 
-  choose(x) {
-    const control = this.spec.controls.find(one => one.name === this.axis.name);
-    if (!control) return;
-    const track = this.tracks[control.name];
+  choose(place) {
     this.hovered = null;
-    this.move(control.name, track ? track.rounded(x, this.quantity(control.name).unit, this.units) : this.nearestPoint(x));
+    for (const [k, axis] of this.drawnAxes.entries()) {
+      const track = this.tracks[axis.name];
+      const x = track ? track.rounded(place[k], this.quantity(axis.name).unit, this.units) : this.nearestPoint(place[k], k ? this.withinUp : this.within);
+      this.move(axis.name, x);
+    }
+  }
+
+  // A key on the chart. Returns whether it has a meaning there.
+  pressed(key, steps) {
+    const [name, by] = { ArrowLeft: ["axis", -steps], ArrowRight: ["axis", steps], ArrowDown: ["up", -steps], ArrowUp: ["up", steps] }[key] ?? [];
+    if (key === "Escape") this.hover(null);
+    else if (key === "Enter") this.choose(this.drawnAxes.map(axis => this.point[axis.name]));
+    else if (name && this[name] && this.within) {
+      const place = this.drawnAxes.map(axis => this.point[axis.name]), k = name === "up" ? 1 : 0, points = k ? this.withinUp : this.within;
+      const next = points.indexOf(this.nearestPoint(place[k], points)) + by;
+      place[k] = points[Math.min(Math.max(next, 0), points.length - 1)];
+      this.hover(place);
+    } else return false;
+    return true;
   }
 
   async copy(text, words) {
@@ -580,7 +720,7 @@ async function startPage() {
   try {
     const page = JSON.parse(document.getElementById("roofslate-page").textContent);
     const units = unitsOf(page.units);
-    const engine = await loadEngine(await unpacked(document.getElementById("roofslate-engine").textContent.trim()));
+    const engine = await loadEngine(await unpacked(globalThis.roofslateEngine ?? document.getElementById("roofslate-engine").textContent.trim()));
     const questions = new Questions(engine), shown = new Map();
     const several = page.views.length > 1;
     const links = new Map([...document.querySelectorAll("nav a[data-chart]")].map(link => [link.dataset.chart, link]));

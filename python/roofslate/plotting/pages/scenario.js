@@ -4,7 +4,7 @@ class Trouble extends Error {}
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const OF_PAGE = ["chart", "plotted", "axis"]; // members of a link that are no inputs
+const OF_PAGE = ["chart", "plotted", "axis", "up"]; // members of a link that are no inputs
 
 function nearestName(name, names) {
   const distance = (a, b) => {
@@ -119,9 +119,9 @@ function numbersOf(page, view, values, calibration) {
 class Questions {
   constructor(engine) { this.engine = engine; this.scenarios = new Map(); }
 
-  at(key, numbers, axis) {
+  at(key, numbers, axes = []) {
     let known = this.scenarios.get(key);
-    const names = axis ? `${axis.name} ${axis.key}` : "";
+    const names = axes.map(axis => `${axis.name} ${axis.key}`).join("; ");
     if (known && (known.axis !== names || [...known.numbers.keys()].some(name => !numbers.has(name)))) {
       known.scenario.free();
       known = undefined;
@@ -129,10 +129,10 @@ class Questions {
     if (!known) {
       known = { scenario: this.engine.scenario(), numbers: new Map(), axis: names };
       this.scenarios.set(key, known);
-      if (axis) known.scenario.axis(axis.name, axis.values);
+      for (const axis of axes) known.scenario.axis(axis.name, axis.values);
     }
     for (const [name, x] of numbers) {
-      if (name === axis?.name || Object.is(known.numbers.get(name), x)) continue;
+      if (axes.some(axis => axis.name === name) || Object.is(known.numbers.get(name), x)) continue;
       known.scenario.set(name, x);
       known.numbers.set(name, x);
     }
@@ -141,7 +141,16 @@ class Questions {
 
   // By output its values: one for each point of the axis, or a single one where it does not vary.
   evaluate(key, numbers, outputs, axis) {
-    const result = this.at(key, numbers, axis).evaluate(outputs);
+    const result = this.at(key, numbers, axis ? [axis] : []).evaluate(outputs);
     return Object.fromEntries(outputs.map(name => [name, result[name].values]));
+  }
+
+  // The values of an output over two axes, row by row: all points of the first for each point of the second.
+  surface(key, numbers, output, [across, up]) {
+    const { values, axes } = this.at(key, numbers, [across, up]).evaluate([output])[output];
+    const [wide, high] = [across.values.length, up.values.length];
+    const step = name => axes.includes(name) ? axes.slice(axes.indexOf(name) + 1).reduce((all, later) => all * (later === up.name ? high : wide), 1) : 0;
+    const [right, above] = [step(across.name), step(up.name)];
+    return Float64Array.from({ length: wide * high }, (_, k) => values[(k % wide) * right + Math.floor(k / wide) * above]);
   }
 }

@@ -12,6 +12,7 @@ from roofslate.errors import MissingInput, RoofslateError, RoofslateWarning
 from roofslate.evaluation.value import value
 from roofslate.grid.read import Settled
 from roofslate.plotting.pages.view import View, view_of
+from roofslate.plotting.spacing import FEW
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import ancestors, entries, lookup
 
@@ -31,7 +32,7 @@ _Point = dict[str, Any]
 def chart_view(
     chart: Chart, inputs: Mapping[str, Any] | None = None, *, starts: Mapping[str, Any] | None = None
 ) -> View:
-    """Make the view of a chart: its quantities along its axis, with its controls.
+    """Make the view of a chart: its quantities along its axes, with its controls.
 
     Parameters
     ----------
@@ -54,12 +55,12 @@ def chart_view(
         table = chart.data(**plain)
         columns = [str(name) for name in table.columns]
         index = [str(name) for name in table.index.names]
-        axis, point, outputs = _along(evaluations, index, columns) or _at(evaluations, given or chart.input_names)
+        axes, point, outputs = _along(evaluations, index, columns) or _at(evaluations, given or chart.input_names)
     if not outputs:
         raise MissingInput(f"the chart {chart.name} has no number of a formula, so a page cannot compute it")
     controls, fixed = _parted(point, inputs or dict.fromkeys(chart.input_names), outputs)
-    if axis is not None:
-        controls = {**controls, axis[0]: axis[1]}
+    controls = {**controls, **axes}
+    across, up = [*axes, None, None][:2]
     return view_of(
         outputs,
         {**controls, **{name: x for name, x in (inputs or {}).items() if name in controls}},
@@ -68,8 +69,9 @@ def chart_view(
         brief=chart.brief,
         starts=starts,
         fixed=fixed,
-        groups=_by_unit(outputs) if axis is not None else None,
-        axis=axis[0] if axis else None,
+        groups=_by_unit(outputs) if across and not up else None,
+        axis=across,
+        up=up,
         estimate="model" in plain and "hardware" in plain,
     )
 
@@ -80,26 +82,29 @@ def _single(point: Mapping[str, Any]) -> bool:
 
 def _along(
     evaluations: Iterable[tuple[Sequence[str], Mapping[str, Any]]], index: Sequence[str], columns: Sequence[str]
-) -> tuple[tuple[str, Any], _Point, list[str]] | None:
-    """Return the axis of a table with its points, its inputs, and its quantities."""
-    longest: tuple[tuple[str, Any], _Point, list[str]] | None = None
+) -> tuple[dict[str, Any], _Point, list[str]] | None:
+    """Return the axis of a table, or both of a map, with their points, its inputs, and its quantities."""
+    longest: tuple[dict[str, Any], _Point, list[str]] | None = None
     for outputs, inputs in evaluations:
         arrays = [name for name, x in inputs.items() if np.ndim(x) and not hasattr(x, "dims")]
-        if len(arrays) != 1 or arrays[0] not in index or arrays[0] not in entries():
+        if not 1 <= len(arrays) <= 2 or any(name not in index or name not in entries() for name in arrays):
             continue
-        name = arrays[0]
-        point = {other: x for other, x in inputs.items() if other != name}
+        if len(arrays) == 2 and any(np.size(inputs[name]) <= FEW for name in arrays):
+            continue
+        point = {other: x for other, x in inputs.items() if other not in arrays}
         drawn = [column for column in columns if column in outputs and column not in _CONDITIONS]
-        if not _single(point) or not drawn or lookup(name).choices:
+        if not _single(point) or not drawn or any(lookup(name).choices for name in arrays):
             continue
-        if longest is None or len(drawn) > len(longest[2]):
-            longest = (name, np.asarray(inputs[name], dtype=float)), point, drawn
+        size = len(arrays), len(drawn)
+        if longest is None or size > (len(longest[0]), len(longest[2])):
+            arrays.sort(key=index.index, reverse=True)  # the last level of a table is across
+            longest = {name: np.asarray(inputs[name], dtype=float) for name in arrays}, point, drawn
     return longest
 
 
 def _at(
     evaluations: Sequence[tuple[Sequence[str], Mapping[str, Any]]], controls: Iterable[str]
-) -> tuple[None, _Point, list[str]]:
+) -> tuple[dict[str, Any], _Point, list[str]]:
     """Return the point at which most numbers of a chart can be computed, and these numbers."""
     calls = [(outputs, dict(inputs)) for outputs, inputs in evaluations if _single(inputs)]
     names = list(dict.fromkeys(name for outputs, _ in calls for name in outputs if name not in _CONDITIONS))
@@ -111,7 +116,7 @@ def _at(
         moved *= bool(computed)
         if len(computed) + 2 * moved > best[0]:
             best = len(computed) + 2 * moved, point, computed
-    return None, best[1], best[2][:_MOST_OUTPUTS]
+    return {}, best[1], best[2][:_MOST_OUTPUTS]
 
 
 def _computes(name: str, point: Mapping[str, Any]) -> bool:

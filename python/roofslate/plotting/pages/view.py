@@ -21,6 +21,7 @@ from roofslate.grid.basis import carries_constants, default_estimate
 from roofslate.grid.layout_rules import LAYOUT
 from roofslate.grid.read import Settled, read_grid
 from roofslate.plotting.controls import label_of, sliding
+from roofslate.plotting.spacing import FEW
 from roofslate.presets.calibration import Bands
 from roofslate.presets.catalog import measured_as
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers, replaced_by
@@ -57,8 +58,8 @@ class View:
         Quantities that are drawn together, of one unit each.
     controls : list of dict
         By input: kind, start value, range of the slider.
-    axis : dict or None
-        The horizontal axis with its points.
+    axis, up : dict or None
+        The horizontal axis with its points, and the vertical axis of a heat map.
     fixed : dict of float
         Inputs without a control, in base units.
     presets, names, replaced : dict
@@ -72,6 +73,10 @@ class View:
         Inputs without a control as Python code.
     formulas : set of str
         Quantities whose formulas the page shows.
+    points : dict of list
+        Points of all axes among the inputs.
+    long : list of str
+        Those with too many points for a line each.
     """
 
     name: str
@@ -81,6 +86,7 @@ class View:
     groups: list[list[str]] = field(default_factory=list)
     controls: list[dict[str, Any]] = field(default_factory=list)
     axis: dict[str, Any] | None = None
+    up: dict[str, Any] | None = None
     fixed: dict[str, float] = field(default_factory=dict)
     presets: dict[str, str] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)
@@ -92,11 +98,15 @@ class View:
     written: dict[str, str] = field(default_factory=dict)
     formulas: set[str] = field(default_factory=set)
     known: dict[str, dict[str, Preset]] = field(default_factory=dict)
+    points: dict[str, list[float]] = field(default_factory=dict)
+    long: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return the view as data of a page."""
-        names = ("name", "title", "brief", "outputs", "groups", "controls", "axis", "fixed", "presets", "names")
-        data = {name: getattr(self, name) for name in (*names, "replaced", "variants", "bands", "basis", "caption")}
+        names = ("name", "title", "brief", "outputs", "groups", "controls", "axis", "up", "fixed", "presets")
+        data = {
+            name: getattr(self, name) for name in (*names, "names", "replaced", "variants", "bands", "basis", "caption")
+        }
         carries = [name for name in self.outputs if carries_constants(name, current())]
         given = {*self.fixed, *(one["name"] for one in self.controls)}
         layout = [name for name in _LAYOUT if name in given] if given.issuperset(_LAYOUT) else []
@@ -143,6 +153,7 @@ def view_of(
     fixed: Mapping[str, Any] | None = None,
     groups: Sequence[Sequence[str]] | None = None,
     axis: str | None = None,
+    up: str | None = None,
     estimate: bool = True,
 ) -> View:
     """Resolve outputs and inputs to a view.
@@ -162,6 +173,8 @@ def view_of(
         Outputs that are drawn together. By default each by itself.
     axis : str, optional
         The input along which the chart is drawn. By default the first axis among the inputs, or the first slider.
+    up : str, optional
+        The vertical axis, for a heat map. By default the second axis among the inputs, if both have more than 8 points.
     estimate : bool
         Bound and estimate, as far as there are both. Otherwise the values without a calibration.
 
@@ -183,7 +196,7 @@ def view_of(
         else:
             point[input_name] = _add_input(view, input_name, given, start)
     point |= _fixed(view, fixed or {})
-    _choose_axis(view, axis)
+    _choose_axes(view, axis, up)
     if estimate:
         _add_variants(view, point, inputs.get(_CALIBRATION))
     else:
@@ -235,6 +248,9 @@ def _add_input(view: View, name: str, given: Any, start: Any) -> Any:
     if points is not None:
         given = (float(points.min()), float(points.max())) if points.min() < points.max() else float(points[0])
         start = float(points[len(points) // 2]) if start is None else start
+        if len(points) > FEW:
+            view.long.append(name)
+        view.points[name] = points.tolist()
         if view.axis is None:
             view.axis = {"name": name, "values": points.tolist()}
     slider = sliding(q, given)
@@ -281,6 +297,23 @@ def _fixed(view: View, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return point
 
 
+def _choose_axes(view: View, name: str | None, up: str | None) -> None:
+    """Draw along an input that has a slider, or two of them."""
+    _choose_axis(view, name)
+    across = view.axis["name"] if view.axis else None
+    if up is None and across in view.long:
+        up = next((other for other in view.long if other != across), None)
+    if up is None:
+        return
+    if up == across or not any(one.get("track") and one["name"] == up for one in view.controls):
+        raise AxisError(f"{up} has no slider of its own, so a heat map cannot be drawn along it")
+    view.up = _axis_of(view, up)
+
+
+def _axis_of(view: View, name: str) -> dict[str, Any]:
+    return {"name": name, **({"values": view.points[name]} if name in view.points else {})}
+
+
 def _choose_axis(view: View, name: str | None) -> None:
     """Draw along an input that has a slider."""
     sliders = [one["name"] for one in view.controls if one.get("track")]
@@ -291,7 +324,7 @@ def _choose_axis(view: View, name: str | None) -> None:
         return
     if name not in sliders:
         raise AxisError(f"{name} has no slider, so a chart cannot be drawn along it")
-    view.axis = {"name": name}
+    view.axis = _axis_of(view, name)
 
 
 def _add_variants(view: View, point: Mapping[str, Any], calibration: Any) -> None:

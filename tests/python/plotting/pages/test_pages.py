@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import roofslate as rs
 from roofslate import units
-from roofslate.errors import InputTypeError, RoofslateError, UnknownName
+from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownName
 from roofslate.plotting.pages import page as pages
 from roofslate.plotting.pages.calculators import calculator, calculator_names
 from roofslate.plotting.pages.page import Page
@@ -37,7 +37,7 @@ SERVICE = {
     "output_tokens": "1k",
     "chip_price": "$2/h",
 }
-SIZES = (360, 768, 1366, 2560)
+SIZES = (360, 390, 768, 1200, 1366, 2560)
 
 
 @pytest.fixture(scope="module")
@@ -303,6 +303,152 @@ def test_speed_of_a_page(tab, folder):
     print(f"first answer after {first:.0f} ms, {1000 / each:.0f} redraws of 10^4 points a second")
     assert first < 1000
     assert each < 1000 / 60
+
+
+# ------------------------------------------------------------------------------------------------------ heat maps
+
+MAP = {
+    "batch_size": rs.geomspace(1, 4096, 40),
+    "context_length": rs.linspace(1000, 500_000, 30),
+    "model": "DeepSeek-V3",
+    "hardware": "GB200 NVL72",
+    "chip_price": "$2/h",
+}
+
+
+@pytest.fixture(scope="module")
+def surface():
+    return rs.evaluate(["pass_time", "cost_per_token"], **MAP)
+
+
+@pytest.fixture(scope="module")
+def heat_map(folder, surface):
+    return rs.plot(surface, interactive=True).save(folder / "map.html")
+
+
+def drawn(tab):
+    """Points and cells of a heat map, as drawn."""
+    data = tab.evaluate("(({x, y, cells}) => ({x: [...x], y: [...y], cells: [...cells]}))(roofslate.view.surface())")
+    return {name: np.array(values, dtype=float) for name, values in data.items()}
+
+
+def check_point(tab, output="pass_time"):
+    """Compare the number at the point of the chart with Python, and return the point."""
+    settle(tab)
+    point = tab.evaluate("roofslate.view.point")
+    x = expected(output, {**scenario(tab), **point}, "floor")
+    assert bits(raw(tab, output, "bound")) == bits(x)
+    assert f"{output.replace('_', ' ')} {units.format(x, entries()[output].unit)}" in tab.locator(".spot").inner_text()
+    return point
+
+
+@needs_engine
+def test_a_heat_map_has_the_cells_of_evaluate(tab, heat_map, surface):
+    visit(tab, heat_map)
+    cells = drawn(tab)
+    for output in ("pass_time", "cost_per_token"):
+        tab.get_by_label("Shown").select_option(label=f"{output.replace('_', ' ')}, bound")
+        cells = drawn(tab)
+        wanted = surface[output].transpose("context_length", "batch_size").to_numpy()
+        assert cells["cells"].tobytes() == wanted.tobytes()
+        colors = tab.evaluate("(({low, high}) => [low, high])(roofslate.view.chart.model('colors'))")
+        assert colors == pytest.approx([math.log10(wanted.min()), math.log10(wanted.max())], rel=1e-12)
+    assert cells["x"].tobytes() == surface["batch_size"].to_numpy().tobytes()
+    assert cells["y"].tobytes() == surface["context_length"].to_numpy().tobytes()
+    assert tab.evaluate("roofslate.view.chart.model('bar').visible")
+    tab.get_by_text("Numbers of the chart").click()
+    samples = tab.locator(".samples td").evaluate_all(
+        "all => all.map(c => [c.dataset.x, c.dataset.y, c.dataset.value])"
+    )
+    assert len(samples) > 60
+    for x, y, text in samples:
+        cell = surface["cost_per_token"].sel(batch_size=float(x), context_length=float(y))
+        assert bits(float(text)) == bits(float(cell))
+
+
+@needs_engine
+def test_a_heat_map_by_mouse_and_keyboard(tab, heat_map):
+    visit(tab, heat_map)
+    start = check_point(tab)
+    chart = tab.locator(".chart")
+    box = chart.bounding_box()
+    chart.hover(position={"x": 0.75 * box["width"], "y": 0.45 * box["height"]})
+    hovered = check_point(tab)
+    assert hovered["batch_size"] > start["batch_size"]
+    assert hovered["context_length"] > start["context_length"]
+    tab.mouse.move(2, 2)
+    assert check_point(tab) == start
+    chart.focus()
+    x, y = (list(drawn(tab)[name]) for name in "xy")
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft", "Shift+ArrowDown"):
+        tab.keyboard.press(key)
+    place = check_point(tab)
+    near = [min(points, key=lambda p: abs(p - at)) for points, at in zip((x, y), start.values(), strict=True)]
+    assert place["batch_size"] == x[x.index(near[0]) + 1]
+    assert place["context_length"] == y[y.index(near[1]) + 1 - 10]
+    assert scenario(tab)["batch_size"] == start["batch_size"]
+    tab.keyboard.press("Escape")
+    assert check_point(tab) == start
+    tab.keyboard.press("Shift+ArrowRight")
+    tab.keyboard.press("Enter")
+    settle(tab)
+    assert scenario(tab)["batch_size"] == pytest.approx(x[x.index(near[0]) + 10], rel=1e-3)
+
+
+@needs_engine
+def test_lines_become_a_heat_map_and_back(tab, service):
+    visit(tab, service)
+    assert tab.evaluate("roofslate.view.up") is None
+    tab.get_by_label("By").select_option(label="concurrency")
+    tab.get_by_label("and", exact=True).select_option(label="input tokens")
+    tab.get_by_label("Shown").select_option(label="time to first token, bound")
+    settle(tab)
+    link, given, cells = tab.evaluate("location.hash"), scenario(tab), drawn(tab)
+    assert tab.evaluate("roofslate.view.chart.model('bar').visible")
+    x, y = cells["x"][17], cells["y"][31]
+    wanted = expected("time_to_first_token", {**given, "concurrency": x, "input_tokens": y}, "floor")
+    assert bits(cells["cells"][31 * len(cells["x"]) + 17]) == bits(wanted)
+    visit(tab, service, link)
+    assert tab.evaluate("roofslate.view.up.name") == "input_tokens"
+    assert tab.evaluate("roofslate.view.plotted") == "time_to_first_token"
+    tab.get_by_label("and", exact=True).select_option(label="value")
+    settle(tab)
+    assert not tab.evaluate("roofslate.view.chart.model('bar').visible")
+    assert tab.evaluate("roofslate.view.chart.model('source-cells').data.value.length") == 0
+    assert tab.evaluate("roofslate.view.chart.model('source-0').data.x.length") > 100
+    check_numbers(tab)
+    visit(tab, service, "#up=inputs_tokens")
+    assert "unknown axis 'inputs_tokens'" in tab.locator("#trouble").inner_text()
+
+
+@needs_engine
+def test_a_heat_map_on_every_screen(tab, heat_map, audit):
+    visit(tab, heat_map)
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        for width in SIZES:
+            tab.set_viewport_size({"width": width, "height": 900})
+            tab.wait_for_timeout(150)
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert audit(tab) == []
+
+
+@needs_engine
+def test_a_chart_of_the_lecture_that_is_a_heat_map(tab, folder):
+    view = chart_view(rs.charts.lifetime_surface)
+    visit(tab, Page([view]).save(folder / "lifetime.html"))
+    table = rs.charts.lifetime_surface.data()
+    cells = drawn(tab)
+    assert cells["cells"].tobytes() == table["lifetime_cost"].to_numpy().tobytes()
+    assert list(cells["y"]) == sorted(set(table.index.get_level_values("pretraining_tokens")))
+
+
+def test_short_axes_become_lines():
+    few = view_of(["pass_time"], {**MAP, "context_length": [1000, 8000, 64_000]})
+    assert (few.axis["name"], few.up) == ("batch_size", None)
+    assert view_of(["pass_time"], MAP).up["name"] == "context_length"
+    with pytest.raises(AxisError, match="model has no slider of its own"):
+        view_of(["pass_time"], MAP, up="model")
 
 
 # -------------------------------------------------------------------------------------------- pages of all kinds
