@@ -7,7 +7,7 @@ from typing import Any
 
 from docutils import nodes
 
-sys.path.insert(0, str(Path(__file__).parent))  # for examples.py and quantity_pages.py
+sys.path.insert(0, str(Path(__file__).parent))  # for examples.py, live_pages.py and quantity_pages.py
 
 project = "Roofslate"
 author = "The Roofslate developers"
@@ -58,18 +58,37 @@ def write_quantities(_app: Any) -> None:
     quantity_pages.write_pages()
 
 
-def add_charts(_app: Any, docname: str, source: list[str]) -> None:
+def write_live_pages(app: Any) -> None:
+    """Write the lecture, live, and the calculators, before pages link to them."""
+    import live_pages
+
+    if app.builder.format == "html" and live_pages.can_be_written():
+        live_pages.write_pages(Path(app.outdir))
+
+
+def add_live_pages(app: Any, docname: str, source: list[str]) -> None:
+    """Link the live pages, or say why there are none."""
+    import live_pages
+
+    if docname in ("index", "readers/teach") and app.builder.format == "html":
+        source[0] = live_pages.told(docname, source[0], Path(app.outdir))
+
+
+def add_charts(app: Any, docname: str, source: list[str]) -> None:
     """Append every chart, drawn, to the page of charts."""
     if docname != "reference/charts":
         return
+    import live_pages
     from roofslate import charts
 
+    live = live_pages.chart_links(Path(app.outdir)) if app.builder.format == "html" else {}
     for chart in charts.all():
+        link = f'\n<a href="../{live[chart.name]}">Move its inputs in this browser.</a>\n' if chart.name in live else ""
         source[0] += (
             f"\n## {chart.name}\n\n{chart.number}: {chart.brief}\n\n```{{eval-rst}}\n.. plot::\n"
             f"   :include-source: false\n   :filename-prefix: {chart.name}\n   :alt: {chart.brief}\n\n"
             f"   import roofslate as rs\n   rs.charts.{chart.name}()\n```\n\n{chart.paragraph}\n".replace("$", r"\$")
-        )
+        ) + link
 
 
 # Charts of the landing page, in the order of its readers.
@@ -152,8 +171,13 @@ def displayed_formula(self: Any, node: nodes.math_block) -> None:
 def setup(app: Any) -> None:
     """Connect what this site does beyond its extensions."""
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    import live_pages
+
+    app.add_config_value("live_pages", live_pages.can_be_written(), "env")  # if it changes, all pages are read again
     app.connect("builder-inited", write_quantities)
+    app.connect("builder-inited", write_live_pages)
     app.connect("source-read", add_charts)
+    app.connect("source-read", add_live_pages)
     app.connect("source-read", add_gallery)
     app.connect("source-read", add_inconsistencies)
     app.connect("source-read", add_examples)

@@ -8,8 +8,12 @@ import sys
 import urllib.parse
 
 import pytest
+from roofslate.plotting.pages.calculators import calculator_names
 from roofslate.registry.registry import entries
 from support import ROOT
+
+sys.path.append(str(ROOT / "docs"))
+import live_pages
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +94,36 @@ def test_links_lead_to_a_page_and_a_place_in_it(site):
             if not target.is_file() or (anchor and anchor not in ids.get(target, {anchor})):
                 lost.add((str(path.relative_to(site)), link))
     assert not lost
+
+
+def test_the_live_lecture_is_a_part(site, page):
+    """With the engine: linked, started without a message, engine and scripts once for all. Without it: a sentence."""
+    live = site / "live"
+    readers = [(site / name).read_text(encoding="utf-8") for name in ("index.html", "readers/teach.html")]
+    if not live_pages.can_be_written():
+        assert all("built without the engine for browsers" in text for text in readers)
+        assert not live.exists()
+        return
+    files = sorted(live.glob("*.html"))
+    assert {path.stem for path in files} > {"index", *calculator_names()}
+    for path in files:
+        assert all(f'live/{path.name}"' in text for text in readers), path.name
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready=true]", state="attached", timeout=20_000)
+        assert not page.trouble, path.name
+    assert sum(path.stat().st_size for path in live.iterdir()) < 10e6
+    charts = (site / "reference" / "charts.html").read_text(encoding="utf-8")
+    assert 'href="../live/chapter-1.html#chart=latency_vs_batch"' in charts
+
+
+def test_a_build_without_the_engine_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(live_pages, "PACKAGE", tmp_path)
+    text = live_pages.told("index", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), tmp_path)
+    assert "built without the engine for browsers" in text
+    assert live_pages.MARKER not in text
+    assert live_pages.chart_links(tmp_path) == {}
+    with pytest.raises(ValueError, match="expected '<!-- live pages -->'"):
+        live_pages.told("index", "no place", tmp_path)
 
 
 def test_formulas_are_drawn_by_the_browser_itself(site):

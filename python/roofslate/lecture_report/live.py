@@ -16,7 +16,7 @@ from roofslate.lecture_report.entries import chapters_of, listed
 from roofslate.measured.stored import compute
 from roofslate.plotting.pages.calculators import calculator_names, calculator_view
 from roofslate.plotting.pages.landing import landing_page
-from roofslate.plotting.pages.page import Page, engine_files
+from roofslate.plotting.pages.page import Page, engine_files, write_shared
 from roofslate.plotting.pages.traced import chart_view
 from roofslate.plotting.pages.view import view_of
 from roofslate.presets.lookup import PRESETS
@@ -25,7 +25,7 @@ from roofslate.registry.registry import entries, lookup
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from roofslate.plotting.chart import Chart
     from roofslate.plotting.pages.view import View
@@ -60,13 +60,19 @@ def live_view(chart: Chart) -> View:
     )
 
 
-def live_lecture(out: str | os.PathLike[str] = "lecture-live") -> Path:
+def live_lecture(
+    out: str | os.PathLike[str] = "lecture-live", *, shared: bool = False, links: Sequence[tuple[str, str]] = ()
+) -> Path:
     """Write the charts with sliders as pages by chapter, calculators, and a landing page.
 
     Parameters
     ----------
     out : path-like
         Folder, created if missing. Files of the same names are replaced, each in one step.
+    shared : bool
+        Pages load the engine and scripts from the folder, for a site. Otherwise each page is complete.
+    links : list of tuple
+        Address and words of more links at the top of each page.
 
     Returns
     -------
@@ -87,6 +93,9 @@ def live_lecture(out: str | os.PathLike[str] = "lecture-live") -> Path:
     engine_files()
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
+    if shared:
+        write_shared(folder)
+    ways = [*links, _HOME]
     chapters: list[dict[str, Any]] = []
     places: dict[str, list[tuple[str, str]]] = {}
     for content in chapters_of("report", None):
@@ -95,9 +104,8 @@ def live_lecture(out: str | os.PathLike[str] = "lecture-live") -> Path:
             continue
         href = f"chapter-{content['chapter']}.html"
         title = f"{content['chapter']}. {content['title']}"
-        Page(views, title=title, brief="Move the sliders. Every number is computed here.", links=[_HOME]).save(
-            folder / href
-        )
+        page = Page(views, title=title, brief="Move the sliders. Every number is computed here.", links=ways)
+        write(folder / href, page.to_html(shared=shared).encode())
         links = [(f"{href}#chart={view.name}", view.title) for view in views]
         chapters.append({"href": href, "title": title, "charts": links})
         for view, (link, words) in zip(views, links, strict=True):
@@ -106,12 +114,12 @@ def live_lecture(out: str | os.PathLike[str] = "lecture-live") -> Path:
     calculators = []
     for name, title in calculator_names().items():
         view = calculator_view(name)
-        Page([view], links=[_HOME]).save(folder / f"{name}.html")
+        write(folder / f"{name}.html", Page([view], links=ways).to_html(shared=shared).encode())
         calculators.append((f"{name}.html", title))
         for output in view.outputs:
             places.setdefault(output, []).append((f"{name}.html", title))
     data = {"quantities": _quantities(places), "presets": _presets(), "cards": _cards()}
-    write(folder / "index.html", landing_page(chapters, calculators, data, __version__).encode())
+    write(folder / "index.html", landing_page(chapters, calculators, data, __version__, links).encode())
     return folder / "index.html"
 
 

@@ -22,6 +22,7 @@ def landing_page(
     calculators: Sequence[tuple[str, str]],
     data: Mapping[str, Any],
     version: str,
+    links: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the page as text.
 
@@ -34,6 +35,8 @@ def landing_page(
     data : dict
         ``quantities``, ``presets`` and ``cards``.
     version : str
+    links : list of tuple
+        Address and words of links at the top.
     """
     import jinja2
 
@@ -46,6 +49,7 @@ def landing_page(
     return environment.get_template("landing.html.jinja").render(
         chapters=chapters,
         calculators=calculators,
+        links=links,
         cards=data["cards"],
         style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
         data=embedded(json.dumps(content, allow_nan=False, separators=(",", ":"))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import gzip
+import hashlib
 import html
 import json
 import math
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from roofslate.plotting.pages.view import View
     from roofslate.registry.registry import Quantity
 
-__all__ = ["Page", "embedded", "engine_files", "plain", "unit_data"]
+__all__ = ["Page", "embedded", "engine_files", "plain", "unit_data", "write_shared"]
 
 _FOLDER = Path(__file__).parent
 _ENGINE = Path(__file__).parents[2] / "web"
@@ -91,13 +92,18 @@ class Page:
         write(target, self.to_html().encode())
         return target
 
-    def to_html(self) -> str:
-        """Return the page as text."""
+    def to_html(self, *, shared: bool = False) -> str:
+        """Return the page as text.
+
+        Parameters
+        ----------
+        shared : bool
+            Load style, scripts and engine from the page's folder, where `write_shared` writes them.
+        """
         import jinja2
 
+        files = _files()
         script, engine = engine_files()
-        parts = [(_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS]
-        scripts = [script, "{", *parts, "startPage();", "}"]  # a block: names of the engine stay its own
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_FOLDER),
             autoescape=False,
@@ -111,11 +117,13 @@ class Page:
             brief=html.escape(self.brief),
             links=[(html.escape(href), html.escape(words)) for href, words in self.links],
             charts=charts,
-            style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
+            shared={name: f"{name}?{_digest(text)}" for name, text in files.items()} if shared else {},
+            style=files["page.css"],
             data=embedded(json.dumps(plain(self._data(drawn)), allow_nan=False, separators=(",", ":"))),
             engine=engine,
-            chart_library=_script(library_script()) if drawn else "",
-            script=_script("\n".join(scripts)),
+            drawn=drawn,
+            chart_library="" if shared or not drawn else _script(library_script()),
+            script="" if shared else _script(_page_script(script)),
             version=__version__,
         )
 
@@ -148,6 +156,39 @@ class Page:
             "views": [view.to_json() for view in self.views],
             "figure": {**figure_item(), "lines": LINES} if drawn else None,
         }
+
+
+def write_shared(folder: Path) -> None:
+    """Write the files that pages by ``to_html(shared=True)`` load from their folder.
+
+    Raises
+    ------
+    RoofslateError
+        If this build has no engine for browsers.
+    """
+    for name, text in _files().items():
+        write(folder / name, text.encode())
+
+
+def _files() -> dict[str, str]:
+    """Return the files that pages share, by name. Scripts are no modules, which a page opened as a file cannot load."""
+    script, engine = engine_files()
+    return {
+        "page.css": (_FOLDER / "page.css").read_text(encoding="utf-8"),
+        "bokeh.js": library_script(),
+        "engine.js": f'"use strict";\nglobalThis.roofslateEngine = "{engine}";\n',
+        "page.js": f'"use strict";\n{_page_script(script)}\n',
+    }
+
+
+def _page_script(engine_script: str) -> str:
+    parts = [(_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS]
+    return "\n".join([engine_script, "{", *parts, "startPage();", "}"])  # a block: names of the engine stay its own
+
+
+def _digest(text: str) -> str:
+    """Return a mark of a file's content, by which a browser's stored copy is replaced."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def engine_files() -> tuple[str, str]:
