@@ -401,19 +401,19 @@ def test_a_heat_map_by_mouse_and_keyboard(tab, heat_map):
 def test_lines_become_a_heat_map_and_back(tab, service):
     visit(tab, service)
     assert tab.evaluate("roofslate.view.up") is None
-    tab.get_by_label("By").select_option(label="concurrency")
-    tab.get_by_label("and", exact=True).select_option(label="input tokens")
+    tab.get_by_role("combobox", name="By ").select_option(label="concurrency")
+    tab.get_by_role("combobox", name="and").select_option(label="input tokens")
     tab.get_by_label("Shown").select_option(label="time to first token, bound")
     settle(tab)
     link, given, cells = tab.evaluate("location.hash"), scenario(tab), drawn(tab)
     assert tab.evaluate("roofslate.view.chart.model('bar').visible")
     x, y = cells["x"][17], cells["y"][31]
-    wanted = expected("time_to_first_token", {**given, "concurrency": x, "input_tokens": y}, "floor")
-    assert bits(cells["cells"][31 * len(cells["x"]) + 17]) == bits(wanted)
+    value = expected("time_to_first_token", {**given, "concurrency": x, "input_tokens": y}, "floor")
+    assert bits(cells["cells"][31 * len(cells["x"]) + 17]) == bits(value)
     visit(tab, service, link)
     assert tab.evaluate("roofslate.view.up.name") == "input_tokens"
     assert tab.evaluate("roofslate.view.plotted") == "time_to_first_token"
-    tab.get_by_label("and", exact=True).select_option(label="value")
+    tab.get_by_role("combobox", name="and").select_option(label="value")
     settle(tab)
     assert not tab.evaluate("roofslate.view.chart.model('bar').visible")
     assert tab.evaluate("roofslate.view.chart.model('source-cells').data.value.length") == 0
