@@ -71,7 +71,7 @@ def add_live_pages(app: Any, docname: str, source: list[str]) -> None:
     import live_pages
 
     if docname in ("index", "readers/teach") and app.builder.format == "html":
-        source[0] = live_pages.told(docname, source[0], Path(app.outdir))
+        source[0] = live_pages.linked(docname, source[0], Path(app.outdir))
 
 
 def add_charts(app: Any, docname: str, source: list[str]) -> None:

@@ -41,7 +41,7 @@ def chart_links(site: Path) -> dict[str, str]:
     return {name: f"live/{href}" for href, name in re.findall(r'href="(chapter-\d\.html#chart=(\w+))"', text)}
 
 
-def told(docname: str, source: str, site: Path) -> str:
+def linked(docname: str, source: str, site: Path) -> str:
     """Return the text of a page with links to the live pages, or with why there are none."""
     if MARKER not in source:
         raise ValueError(f"{docname}: expected {MARKER!r}, the place of the links to the live pages")

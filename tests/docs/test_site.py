@@ -118,12 +118,12 @@ def test_the_live_lecture_is_a_part(site, page):
 
 def test_a_build_without_the_engine_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(live_pages, "PACKAGE", tmp_path)
-    text = live_pages.told("index", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), tmp_path)
+    text = live_pages.linked("index", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), tmp_path)
     assert "built without the engine for browsers" in text
     assert live_pages.MARKER not in text
     assert live_pages.chart_links(tmp_path) == {}
     with pytest.raises(ValueError, match="expected '<!-- live pages -->'"):
-        live_pages.told("index", "no place", tmp_path)
+        live_pages.linked("index", "no place", tmp_path)
 
 
 def test_formulas_are_drawn_by_the_browser_itself(site):
