@@ -20,10 +20,12 @@ notebook:                            ## Opens the notebooks in JupyterLab
 
 test:                                ## Runs all tests, C++ and Python (half an hour on two cores)
 	@.ci/setup all test $(EXTRAS)
-	@echo "roofslate: tests 1 of 2, C++ (half a minute)"
+	@echo "roofslate: tests 1 of 3, C++ (half a minute)"
 	$(run) ctest --parallel 2 --test-dir build/editable --output-on-failure --output-junit ctest.xml
-	@echo "roofslate: tests 2 of 2, Python (half an hour on two cores; make quick takes a minute)"
-	$(run) $(pytest) -m "not long" --junitxml=build/pytest.xml
+	@echo "roofslate: tests 2 of 3, Python (half an hour on two cores; make quick takes a minute)"
+	$(run) $(pytest) -m "not long and not measured" --junitxml=build/pytest.xml
+	@echo "roofslate: tests 3 of 3, those that measure, one at a time (a few minutes)"
+	$(run) python -m pytest -m "measured and not long" --junitxml=build/pytest-measured.xml
 
 quick:                               ## Runs the tests of every package that take less than a second (a minute)
 	@.ci/setup all test $(EXTRAS)

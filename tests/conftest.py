@@ -207,7 +207,7 @@ def audit():
 
 @pytest.fixture
 def tab(browser):
-    """A tab that fails its test at a message of the console, an error, or a request beyond the file."""
+    """A tab that fails its test at a message, an error, or a request beyond the file."""
     opened = browser.new_page()
     opened.trouble = []
     opened.on("console", lambda message: opened.trouble.append(message.text))

@@ -348,7 +348,7 @@ def compare(first: int, questions: int) -> list[str]:
         f"{len(differing) or 'none'} differ"
     )
     if questions - compared > max(1, MOST_LEFT_OUT * questions):
-        differing.append(f"{questions - compared} of {questions} questions left out, at most {MOST_LEFT_OUT:.0%} may be")
+        differing.append(f"{questions - compared} of {questions} left out, expected at most {MOST_LEFT_OUT:.0%}")
     print(*differing[:FEW_SHOWN], sep="\n", end="")
     return differing
 

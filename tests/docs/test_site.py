@@ -99,7 +99,10 @@ def test_links_lead_to_a_page_and_a_place_in_it(site):
 
 
 def test_the_live_lecture_is_a_part(site, page):
-    """With the engine: linked, started without a message, engine and scripts once for all. Without it: a sentence."""
+    """Live pages are linked, start silently and share scripts and engine.
+
+    A site built without the engine has a sentence in their place.
+    """
     live = site / "live"
     readers = [(site / name).read_text(encoding="utf-8") for name in ("index.html", "readers/teach.html")]
     if not live_pages.can_be_written():

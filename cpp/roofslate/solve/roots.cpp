@@ -290,18 +290,19 @@ namespace roofslate
                     search_all(i);
                     merge(roots, equal);
                 }
-                const Range unsearched = left_of(i);
+                const Range unsearched = unsearched_of(i);
                 Outcome& outcome = shared_.outcomes[first_ + i];
                 Outcome otherwise = without_roots(i);
                 if (shared_.comparison.unknown.whole_numbers)
                     otherwise = equal ? to_whole(roots, otherwise) : to_whole_boundaries(i, roots, otherwise);
-                const bool is_left = unsearched.low <= unsearched.high;
+                const bool some_unsearched = unsearched.low <= unsearched.high;
                 const double first = roots.empty() ? HUGE_VAL : roots.front().from,
                              last = roots.empty() ? -HUGE_VAL : roots.back().to;
                 if (level_[i] && roots.size() == 1 && first <= least_of(i) && last >= greatest_of(i))
-                    outcome = is_left || (roots[0].flags & Crossings::guessed) ? Outcome::undecided : Outcome::always;
+                    outcome =
+                        some_unsearched || (roots[0].flags & Crossings::guessed) ? Outcome::undecided : Outcome::always;
                 else if (
-                    is_left
+                    some_unsearched
                     && (shared_.which == Which::all || roots.empty()
                         || (shared_.which == Which::smallest ? unsearched.low < first : unsearched.high > last)))
                     outcome = shared_.which == Which::all && are_many(i, roots) ? Outcome::many : Outcome::undecided;
@@ -310,7 +311,7 @@ namespace roofslate
                 if (outcome == Outcome::undecided || outcome == Outcome::many)
                     shared_.leave(
                         first_ + i,
-                        is_left ? unsearched
+                        some_unsearched ? unsearched
                             : first <= last
                             ? Range{first, last}
                             : Range{least_of(i), greatest_of(i)});
@@ -331,9 +332,12 @@ namespace roofslate
             // Of so many those stay beyond which something is left: between the first and the last nothing is missing.
             bool are_many(std::size_t i, std::vector<Interval>& roots) const
             {
-                const double
-                    low = has(lower_, i) && lower_.line->has_left(i) ? -lower_.line->unsearched(i).low : -HUGE_VAL,
-                    high = has(upper_, i) && upper_.line->has_left(i) ? upper_.line->unsearched(i).low : HUGE_VAL;
+                const double low = has(lower_, i) && lower_.line->has_unsearched(i)
+                    ? -lower_.line->unsearched(i).low
+                    : -HUGE_VAL,
+                             high = has(upper_, i) && upper_.line->has_unsearched(i)
+                    ? upper_.line->unsearched(i).low
+                    : HUGE_VAL;
                 const auto is_beyond = [&](const Interval& x) { return x.from < low || x.to > high; };
                 const auto beyond = std::count_if(roots.begin(), roots.end(), is_beyond);
                 if (roots.size() - std::size_t(beyond) < many_roots)
@@ -429,12 +433,12 @@ namespace roofslate
             double greatest_of(std::size_t i) const
             { return has(upper_, i) ? as_root(upper_.to[i], 1) : has(zero_, i) ? 0 : as_root(lower_.from[i], -1); }
             static bool has(const Part& part, std::size_t i) { return part.line && part.has[i]; }
-            Range left_of(std::size_t i) const
+            Range unsearched_of(std::size_t i) const
             {
                 Range all{HUGE_VAL, -HUGE_VAL};
-                if (has(upper_, i) && upper_.line->has_left(i))
+                if (has(upper_, i) && upper_.line->has_unsearched(i))
                     all = upper_.line->unsearched(i);
-                if (has(lower_, i) && lower_.line->has_left(i))
+                if (has(lower_, i) && lower_.line->has_unsearched(i))
                 {
                     const Range& y = lower_.line->unsearched(i);
                     all = {std::min(all.low, -y.high), std::max(all.high, -y.low)};

@@ -51,7 +51,7 @@ namespace roofslate
         low_ = &low, high_ = &high;
         defined_.fill(plain_), held_.fill(false), stretches_.fill(0);
         held_surely_.fill(false), failed_surely_.fill(false);
-        left_.fill({HUGE_VAL, -HUGE_VAL});
+        unsearched_.fill({HUGE_VAL, -HUGE_VAL});
         const auto look = [&](const Numbers& at, Ends& ends) {
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
@@ -258,7 +258,7 @@ namespace roofslate
     }
     void HalfLine::leave(const Stretch& s)
     {
-        Range& all = left_[s.point];
+        Range& all = unsearched_[s.point];
         all = {std::min(all.low, s.a), std::max(all.high, s.b)};
     }
     // The one that is looked at next last.

@@ -79,7 +79,7 @@ namespace roofslate
             const std::vector<Point>& points,
             const Numbers& low,
             const Numbers& high);
-        void begin_again(std::size_t point) { stretches_[point] = 0, left_[point] = {HUGE_VAL, -HUGE_VAL}; }
+        void begin_again(std::size_t point) { stretches_[point] = 0, unsearched_[point] = {HUGE_VAL, -HUGE_VAL}; }
         double low(std::size_t point) const { return (*low_)[point]; }
         double high(std::size_t point) const { return (*high_)[point]; }
         double state_at_low(std::size_t point) const { return decoded(low_ends_.state[point]); }
@@ -97,8 +97,8 @@ namespace roofslate
         End look(Point point, double y); // at one value
         // Each point has one crossing at most, which is a single value, and nothing is left of it.
         bool is_plain() const { return plain_; }
-        bool has_left(std::size_t point) const { return left_[point].low <= left_[point].high; }
-        const Range& left(std::size_t point) const { return left_[point]; } // contains everything unsearched
+        bool has_unsearched(std::size_t point) const { return unsearched_[point].low <= unsearched_[point].high; }
+        const Range& unsearched(std::size_t point) const { return unsearched_[point]; } // contains all of it
         // For the requested points, in no order. Of the smallest or largest y, ranges far beyond the
         // first root are left out, unless all of the point is requested.
         const Crossings& find(
@@ -280,7 +280,7 @@ namespace roofslate
         Ends low_ends_, high_ends_;
         Truths defined_, held_, held_surely_, failed_surely_;
         std::array<std::size_t, block> stretches_; // looked at
-        std::array<Range, block> left_;
+        std::array<Range, block> unsearched_;
         Numbers beyond_; // no caller requests values there
         std::vector<std::vector<Stretch>> stack_; // the next one last
 

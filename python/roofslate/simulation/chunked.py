@@ -23,7 +23,10 @@ _Orders = list[list[tuple[_Pass, ...]]]  # of each stage: passes, or pairs that 
 
 
 def interleaved(stages: int, batches: int, chunks: int, backward: float) -> list[Row]:
-    """Order passes as Narayanan et al., arXiv:2104.04473, a round of micro-batches through each chunk in turn."""
+    """Order passes by rounds of micro-batches, each through all chunks in turn.
+
+    The schedule of Narayanan et al., arXiv:2104.04473.
+    """
     if batches > stages and batches % stages:
         raise ValueRangeError(
             f"microbatches: the interleaved schedule has at most {stages}, or a multiple of {stages}, one per stage in "
@@ -62,7 +65,10 @@ def dualpipe(stages: int, batches: int, backward: float, weight: float) -> list[
 
 
 def _two_way_order(stage: int, stages: int, batches: int) -> list[tuple[_Pass, ...]]:
-    """Order the passes of a stage in the eight phases of the published code, mirrored in the second half."""
+    """Order the passes of a stage in the eight phases of the published code.
+
+    The second half of the stages is mirrored.
+    """
     half, mirrored = stages // 2, stage >= stages // 2
     near = min(stage, stages - 1 - stage)  # distance from the nearer end
     inner = half - near - 1
@@ -164,8 +170,9 @@ _PREFERENCE = {
 
 
 def zero_bubble_v(stages: int, batches: int, backward: float, weight: float) -> list[Row]:
-    """Send each micro-batch down the stages and up again, as ZB-V of Qi et al., arXiv:2401.10241.
+    """Send each micro-batch down the stages and up again, as ZB-V.
 
+    The schedule of Qi et al., arXiv:2401.10241.
     A stage prefers a backward to a forward, computes weight gradients in idle time, and holds at most the activations
     of a micro-batch per stage.
     """

@@ -21,7 +21,7 @@ __all__ = ["PipelineSchedule", "pipeline_inference", "pipeline_training", "stage
 
 PipelineSchedule = Literal["gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"]
 _SCHEDULES = get_args(PipelineSchedule)
-_SPLIT = ("zb_h1", "zb_h2", "zb_v", "dualpipe")  # weight gradients are passes of their own
+_SPLIT = ("zb_h1", "zb_h2", "zb_v", "dualpipe")  # weight gradients are separate passes
 
 
 def pipeline_inference(

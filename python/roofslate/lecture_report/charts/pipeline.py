@@ -369,9 +369,9 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
         marks[f"overhead_{k}"] = number("training_bubble_overhead", **panel)
         marks[f"live_{k}"] = number("live_microbatches", **panel)
         # a stage of a few micro-batches may idle less than the closed form, its last pass ends earlier
-        first = schedules.stage_use(table).loc[0]
+        end = schedules.stage_use(table)["end"].iloc[0]
         is_drawn = (shown, drawn) == (stages, batches)
-        marks[f"drawn_{k}"] = float(first["end"] if is_drawn else marks[f"step_{k}"])
+        marks[f"drawn_{k}"] = float(end if is_drawn else marks[f"step_{k}"])
         table.insert(0, "panel", k)
         tables.append(table)
     boxes = pd.concat(tables, ignore_index=True)
@@ -406,8 +406,8 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
 
     The first timetable has all forwards before all backwards, both equally wide as in the lecture, then at their true
     length. The next ones are schedules that idle less or hold less. Each heading has the step time in slots, the idle
-    share of rack 0, and the number of micro-batches whose activations it holds. If the drawn timetable is shorter than
-    the closed form, the heading has both. Many racks and micro-batches are drawn in part.
+    share of rack 0, and the number of micro-batches whose activations are on it. A timetable shorter than the closed
+    form has both times in its heading. Many racks and micro-batches are drawn in part.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ function isWide(values) {
   return high / low > 50;
 }
 
-// Edges of the cells around places.
+// Edges of the rectangles around places.
 function edgesOf(places) {
   const inner = Array.from(places.slice(1), (place, k) => (place + places[k]) / 2), last = places.length - 1;
   if (!inner.length) return [places[0] - 0.5, places[0] + 0.5];
@@ -56,7 +56,7 @@ class Chart {
       const frame = this.view.frame, box = this.view.canvas_view.el.getBoundingClientRect();
       const sx = event.clientX - box.left, sy = event.clientY - box.top;
       const inner = frame.bbox;
-      if (sx < inner.left || sx > inner.right || (this.last.cells && (sy < inner.top || sy > inner.bottom))) return null;
+      if (sx < inner.left || sx > inner.right || (this.last.values && (sy < inner.top || sy > inner.bottom))) return null;
       const x = frame.x_scale.invert(sx), y = frame.y_scale.invert(sy);
       return [this.last.xLog ? 10 ** x : x, this.last.yLog ? 10 ** y : y];
     };
@@ -64,7 +64,7 @@ class Chart {
     this.target.addEventListener("pointerleave", () => onPoint(null));
     this.target.addEventListener("click", event => { const place = this.last && at(event); if (place) onChoose(place); });
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
-    this.dark.addEventListener("change", () => { if (this.last) this.last.cells ? this.drawMap(this.last) : this.draw(this.last); });
+    this.dark.addEventListener("change", () => { if (this.last) this.last.values ? this.drawMap(this.last) : this.draw(this.last); });
     new ResizeObserver(() => { if (this.last) this.ticks(this.last); }).observe(this.target);
   }
 
@@ -73,7 +73,7 @@ class Chart {
   // picture: x values, series [{name, variant, values}], band {low, high}, regions [{from, to, label, code}], mark
   draw(picture) {
     this.last = picture;
-    this.model("source-cells").data = { x0: [], x1: [], y0: [], y1: [], value: [] };
+    this.model("source-map").data = { x0: [], x1: [], y0: [], y1: [], value: [] };
     this.model("bar").visible = this.model("cursor-up").visible = false;
     const look = this.look, { x, series, xLog } = picture;
     const finite = values => values.filter(Number.isFinite);
@@ -111,7 +111,7 @@ class Chart {
     this.paint(picture);
   }
 
-  // picture: x and y values, cells row by row, a mark at [x, y]
+  // picture: x and y, values row by row, a mark at [x, y]
   drawMap(picture) {
     this.last = picture;
     const look = this.look, { x, y, xLog, yLog } = picture;
@@ -119,14 +119,14 @@ class Chart {
     this.model("source-band").data = { x: [], low: [], high: [] };
     this.model("source-regions").data = { x0: [], x1: [], color: [] };
     const onX = xLog ? Math.log10 : value => value, onY = yLog ? Math.log10 : value => value;
-    const finite = picture.cells.filter(Number.isFinite), zLog = picture.zLog = isWide(finite), onZ = zLog ? Math.log10 : value => value;
+    const finite = picture.values.filter(Number.isFinite), zLog = picture.zLog = isWide(finite), onZ = zLog ? Math.log10 : value => value;
     const [columns, rows] = [edgesOf(x.map(onX)), edgesOf(y.map(onY))];
-    const by = act => Float64Array.from(picture.cells, (_, k) => act(k % x.length, Math.floor(k / x.length)));
-    const value = Float64Array.from(picture.cells, z => Number.isFinite(z) ? onZ(z) : NaN);
+    const by = act => Float64Array.from(picture.values, (_, k) => act(k % x.length, Math.floor(k / x.length)));
+    const value = Float64Array.from(picture.values, z => Number.isFinite(z) ? onZ(z) : NaN);
     let [low, high] = finite.length ? extent(finite.map(onZ)) : [0, 1];
     if (low === high) [low, high] = [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2];
     this.model("colors").setv({ low, high, nan_color: look.missing });
-    this.model("source-cells").data = { x0: by(i => columns[i]), x1: by(i => columns[i + 1]), y0: by((_, j) => rows[j]), y1: by((_, j) => rows[j + 1]), value };
+    this.model("source-map").data = { x0: by(i => columns[i]), x1: by(i => columns[i + 1]), y0: by((_, j) => rows[j]), y1: by((_, j) => rows[j + 1]), value };
     const [across, up] = picture.at;
     this.model("source-mark").data = { x: [onX(across)], y: [onY(up)], color: ["#ffffff"], edge: ["#000000"] };
     this.model("cursor").setv({ location: onX(across), line_color: "#ffffff" });
@@ -153,7 +153,7 @@ class Chart {
 
   ticks(picture) {
     const width = this.target.clientWidth;
-    if (picture.cells) {
+    if (picture.values) {
       const { low, high } = this.model("colors"), bar = this.model("bar");
       const places = ticksOf(low, high, picture.zLog, Math.max(2, Math.floor(width / 110)));
       bar.ticker.ticks = places;

@@ -45,7 +45,6 @@ def figure_item() -> dict[str, Any]:
     _bokeh()
     from bokeh.embed import json_item
     from bokeh.models import (
-        ColorBar,
         ColumnDataSource,
         FixedTicker,
         Grid,
@@ -58,7 +57,7 @@ def figure_item() -> dict[str, Any]:
         VArea,
         VStrip,
     )
-    from bokeh.models.annotations import Span
+    from bokeh.models.annotations import ColorBar, Span
     from bokeh.models.glyphs import Line
     from bokeh.palettes import Viridis256
 
@@ -72,11 +71,10 @@ def figure_item() -> dict[str, Any]:
         name="plot",
     )
     mapper = LinearColorMapper(palette=list(Viridis256), low=0, high=1, name="colors")
-    cells = ColumnDataSource({"x0": [], "x1": [], "y0": [], "y1": [], "value": []}, name="source-cells")
-    color = {"field": "value", "transform": mapper}
-    plot.add_glyph(
-        cells, Quad(left="x0", right="x1", bottom="y0", top="y1", fill_color=color, line_color=color), name="cells"
-    )
+    rectangles = ColumnDataSource({"x0": [], "x1": [], "y0": [], "y1": [], "value": []}, name="source-map")
+    color: Any = {"field": "value", "transform": mapper}
+    colored = Quad(left="x0", right="x1", bottom="y0", top="y1", fill_color=color, line_color=color)
+    plot.add_glyph(rectangles, colored, name="map")
     bar = ColorBar(
         color_mapper=mapper,
         ticker=FixedTicker(ticks=[]),

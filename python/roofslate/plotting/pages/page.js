@@ -1,7 +1,7 @@
 // A page of Roofslate: controls, numbers, chart and derivation of one view or several, all computed here.
 
 const STEPS = 240; // of a slider
-const MOST_CELLS = 100; // of a heat map along an axis
+const MOST_POINTS = 100; // of a heat map along an axis
 const STEPS_SHOWN = 6; // of a derivation, the others on request
 const DASH = "\u2013", APPROXIMATELY = "\u2248";
 
@@ -480,12 +480,12 @@ class View {
   surface() {
     const { name, variant } = this.maps()[this.map], numbers = this.numbers(variant);
     const axes = [this.axis, this.up].map(axis => {
-      const values = thinned(this.pointsWithin(numbers, axis), MOST_CELLS);
+      const values = thinned(this.pointsWithin(numbers, axis), MOST_POINTS);
       return { name: axis.name, values, key: `${values.length} ${values[0]} ${values.at(-1)}` };
     });
     this.within = axes[0].values;
     this.withinUp = axes[1].values;
-    return { name, variant, x: axes[0].values, y: axes[1].values, cells: this.questions.surface(`${this.spec.name} ${variant.key} map`, numbers, name, axes) };
+    return { name, variant, x: axes[0].values, y: axes[1].values, values: this.questions.surface(`${this.spec.name} ${variant.key} map`, numbers, name, axes) };
   }
 
   // The numbers alone, of the point and along the axes: what a test measures.
@@ -494,20 +494,20 @@ class View {
   drawMap() {
     let surface;
     try { surface = this.surface(); } catch (error) { this.trouble.textContent = `The chart cannot be drawn: ${error.message}`; return; }
-    const { name, variant, x, y, cells } = surface;
+    const { name, variant, x, y, values } = surface;
     this.drawn = { surface };
     const label = this.quantity(name).label + (variant.label ? `, ${variant.label}` : "");
     const text = axis => value => this.units.format(value, this.quantity(axis.name).unit, 3);
     const range = (axis, values) => `${this.quantity(axis.name).label}, ${text(axis)(values[0])} to ${text(axis)(values.at(-1))}`;
-    const finite = extent(cells.filter(Number.isFinite));
+    const finite = extent(values.filter(Number.isFinite));
     const words = finite.length ? `from ${this.text(name, finite[0])} to ${this.text(name, finite[1])}` : "without a finite number";
     this.chart.drawMap({
-      x, y, cells, at: [this.point[this.axis.name], this.point[this.up.name]], xLog: growsByFactors(x), yLog: growsByFactors(y),
+      x, y, values, at: [this.point[this.axis.name], this.point[this.up.name]], xLog: growsByFactors(x), yLog: growsByFactors(y),
       xLabel: this.quantity(this.axis.name).label, yLabel: this.quantity(this.up.name).label, zLabel: label,
       xText: text(this.axis), yText: text(this.up), zText: value => this.units.format(value, this.quantity(name).unit, 3),
       words: `Heat map of ${label} by ${range(this.axis, x)}, and ${range(this.up, y)}: ${words}`,
     });
-    this.explainLegend([], [], null, cells.some(value => !Number.isFinite(value)));
+    this.explainLegend([], [], null, values.some(value => !Number.isFinite(value)));
   }
 
   // The numbers of what is drawn, at its point, in words.
@@ -592,13 +592,13 @@ class View {
     this.samples.replaceChildren(element("thead", {}, element("tr", {}, ...heads.map(words => element("th", { scope: "col", textContent: words })))), element("tbody", {}, ...rows));
   }
 
-  // Every few cells of a heat map, the highest row first as in the picture.
-  fillCells({ name, variant, x, y, cells }) {
+  // Every few values of a heat map, the highest row first as in the picture.
+  fillCells({ name, variant, x, y, values }) {
     const text = (axis, value) => this.units.format(value, this.quantity(axis.name).unit, 3);
     const some = (points, most) => thinned(Array.from(points.keys()), most);
     const columns = some(x, 8), rows = some(y, 14).reverse();
     const corner = element("th", { scope: "col", textContent: `${this.quantity(this.up.name).label} by ${this.quantity(this.axis.name).label}` });
-    const cell = (i, j) => element("td", { textContent: this.text(name, cells[j * x.length + i]), dataset: { value: String(cells[j * x.length + i]), quantity: name, variant: variant.key, x: String(x[i]), y: String(y[j]) } });
+    const cell = (i, j) => element("td", { textContent: this.text(name, values[j * x.length + i]), dataset: { value: String(values[j * x.length + i]), quantity: name, variant: variant.key, x: String(x[i]), y: String(y[j]) } });
     const head = element("tr", {}, corner, ...columns.map(i => element("th", { scope: "col", textContent: text(this.axis, x[i]) })));
     const body = rows.map(j => element("tr", {}, element("th", { scope: "row", textContent: text(this.up, y[j]) }), ...columns.map(i => cell(i, j))));
     this.details.lastChild.replaceChildren(this.samples);

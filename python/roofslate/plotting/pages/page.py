@@ -98,7 +98,7 @@ class Page:
         Parameters
         ----------
         shared : bool
-            Load style, scripts and engine from the page's folder, where `write_shared` writes them.
+            Load style, scripts and engine from the page's folder, as `write_shared` writes them.
         """
         import jinja2
 
@@ -171,7 +171,10 @@ def write_shared(folder: Path) -> None:
 
 
 def _files() -> dict[str, str]:
-    """Return the files that pages share, by name. Scripts are no modules, which a page opened as a file cannot load."""
+    """Return the files that pages share, by name.
+
+    Scripts are no modules, as a page opened as a file can load none.
+    """
     script, engine = engine_files()
     return {
         "page.css": (_FOLDER / "page.css").read_text(encoding="utf-8"),

@@ -83,7 +83,7 @@ def _single(point: Mapping[str, Any]) -> bool:
 def _along(
     evaluations: Iterable[tuple[Sequence[str], Mapping[str, Any]]], index: Sequence[str], columns: Sequence[str]
 ) -> tuple[dict[str, Any], _Point, list[str]] | None:
-    """Return the axis of a table, or both of a map, with their points, its inputs, and its quantities."""
+    """Return the axis of a table, or both of a map, with points, inputs and quantities."""
     longest: tuple[dict[str, Any], _Point, list[str]] | None = None
     for outputs, inputs in evaluations:
         arrays = [name for name, x in inputs.items() if np.ndim(x) and not hasattr(x, "dims")]

@@ -306,7 +306,7 @@ def _choose_axes(view: View, name: str | None, up: str | None) -> None:
     if up is None:
         return
     if up == across or not any(one.get("track") and one["name"] == up for one in view.controls):
-        raise AxisError(f"{up} has no slider of its own, so a heat map cannot be drawn along it")
+        raise AxisError(f"{up} has no slider to draw along: a heat map needs one for each axis")
     view.up = _axis_of(view, up)
 
 

@@ -1,4 +1,4 @@
-"""Charts of other machines invent nothing: the lecture's numbers complete a call as one bundle or not at all."""
+"""Numbers of the lecture complete a call of a chart as one bundle or not at all."""
 
 from __future__ import annotations
 

@@ -329,8 +329,8 @@ def heat_map(folder, surface):
 
 
 def drawn(tab):
-    """Points and cells of a heat map, as drawn."""
-    data = tab.evaluate("(({x, y, cells}) => ({x: [...x], y: [...y], cells: [...cells]}))(roofslate.view.surface())")
+    """Points and values of a heat map, as drawn."""
+    data = tab.evaluate("(({x, y, values}) => ({x: [...x], y: [...y], values: [...values]}))(roofslate.view.surface())")
     return {name: np.array(values, dtype=float) for name, values in data.items()}
 
 
@@ -345,18 +345,18 @@ def check_point(tab, output="pass_time"):
 
 
 @needs_engine
-def test_a_heat_map_has_the_cells_of_evaluate(tab, heat_map, surface):
+def test_a_heat_map_has_the_values_of_evaluate(tab, heat_map, surface):
     visit(tab, heat_map)
-    cells = drawn(tab)
+    seen = drawn(tab)
     for output in ("pass_time", "cost_per_token"):
         tab.get_by_label("Shown").select_option(label=f"{output.replace('_', ' ')}, bound")
-        cells = drawn(tab)
-        wanted = surface[output].transpose("context_length", "batch_size").to_numpy()
-        assert cells["cells"].tobytes() == wanted.tobytes()
+        seen = drawn(tab)
+        expected = surface[output].transpose("context_length", "batch_size").to_numpy()
+        assert seen["values"].tobytes() == expected.tobytes()
         colors = tab.evaluate("(({low, high}) => [low, high])(roofslate.view.chart.model('colors'))")
-        assert colors == pytest.approx([math.log10(wanted.min()), math.log10(wanted.max())], rel=1e-12)
-    assert cells["x"].tobytes() == surface["batch_size"].to_numpy().tobytes()
-    assert cells["y"].tobytes() == surface["context_length"].to_numpy().tobytes()
+        assert colors == pytest.approx([math.log10(expected.min()), math.log10(expected.max())], rel=1e-12)
+    assert seen["x"].tobytes() == surface["batch_size"].to_numpy().tobytes()
+    assert seen["y"].tobytes() == surface["context_length"].to_numpy().tobytes()
     assert tab.evaluate("roofslate.view.chart.model('bar').visible")
     tab.get_by_text("Numbers of the chart").click()
     samples = tab.locator(".samples td").evaluate_all(
@@ -384,10 +384,10 @@ def test_a_heat_map_by_mouse_and_keyboard(tab, heat_map):
     x, y = (list(drawn(tab)[name]) for name in "xy")
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft", "Shift+ArrowDown"):
         tab.keyboard.press(key)
-    place = check_point(tab)
+    point = check_point(tab)
     near = [min(points, key=lambda p: abs(p - at)) for points, at in zip((x, y), start.values(), strict=True)]
-    assert place["batch_size"] == x[x.index(near[0]) + 1]
-    assert place["context_length"] == y[y.index(near[1]) + 1 - 10]
+    assert point["batch_size"] == x[x.index(near[0]) + 1]
+    assert point["context_length"] == y[y.index(near[1]) + 1 - 10]
     assert scenario(tab)["batch_size"] == start["batch_size"]
     tab.keyboard.press("Escape")
     assert check_point(tab) == start
@@ -405,18 +405,18 @@ def test_lines_become_a_heat_map_and_back(tab, service):
     tab.get_by_role("combobox", name="and").select_option(label="input tokens")
     tab.get_by_label("Shown").select_option(label="time to first token, bound")
     settle(tab)
-    link, given, cells = tab.evaluate("location.hash"), scenario(tab), drawn(tab)
+    link, given, seen = tab.evaluate("location.hash"), scenario(tab), drawn(tab)
     assert tab.evaluate("roofslate.view.chart.model('bar').visible")
-    x, y = cells["x"][17], cells["y"][31]
+    x, y = seen["x"][17], seen["y"][31]
     value = expected("time_to_first_token", {**given, "concurrency": x, "input_tokens": y}, "floor")
-    assert bits(cells["cells"][31 * len(cells["x"]) + 17]) == bits(value)
+    assert bits(seen["values"][31 * len(seen["x"]) + 17]) == bits(value)
     visit(tab, service, link)
     assert tab.evaluate("roofslate.view.up.name") == "input_tokens"
     assert tab.evaluate("roofslate.view.plotted") == "time_to_first_token"
     tab.get_by_role("combobox", name="and").select_option(label="value")
     settle(tab)
     assert not tab.evaluate("roofslate.view.chart.model('bar').visible")
-    assert tab.evaluate("roofslate.view.chart.model('source-cells').data.value.length") == 0
+    assert tab.evaluate("roofslate.view.chart.model('source-map').data.value.length") == 0
     assert tab.evaluate("roofslate.view.chart.model('source-0').data.x.length") > 100
     check_numbers(tab)
     visit(tab, service, "#up=inputs_tokens")
@@ -440,16 +440,16 @@ def test_a_chart_of_the_lecture_that_is_a_heat_map(tab, folder):
     view = chart_view(rs.charts.lifetime_surface)
     visit(tab, Page([view]).save(folder / "lifetime.html"))
     table = rs.charts.lifetime_surface.data()
-    cells = drawn(tab)
-    assert cells["cells"].tobytes() == table["lifetime_cost"].to_numpy().tobytes()
-    assert list(cells["y"]) == sorted(set(table.index.get_level_values("pretraining_tokens")))
+    seen = drawn(tab)
+    assert seen["values"].tobytes() == table["lifetime_cost"].to_numpy().tobytes()
+    assert list(seen["y"]) == sorted(set(table.index.get_level_values("pretraining_tokens")))
 
 
 def test_short_axes_become_lines():
     few = view_of(["pass_time"], {**MAP, "context_length": [1000, 8000, 64_000]})
     assert (few.axis["name"], few.up) == ("batch_size", None)
     assert view_of(["pass_time"], MAP).up["name"] == "context_length"
-    with pytest.raises(AxisError, match="model has no slider of its own"):
+    with pytest.raises(AxisError, match="model has no slider to draw along"):
         view_of(["pass_time"], MAP, up="model")
 
 
