@@ -328,7 +328,7 @@ _NAMES = {
     "1f1b": "1F1B",
     "zb_h1": "ZB-H1",
     "zb_h2": "ZB-H2",
-    "interleaved": "interleaved",
+    "interleaved": "Interleaved",
     "zb_v": "ZB-V",
     "dualpipe": "DualPipe",
 }

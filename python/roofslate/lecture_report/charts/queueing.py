@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
@@ -9,6 +10,7 @@ from roofslate.errors import ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled
 from roofslate.plotting.chart import chart, dataset, datasets, filled, number, record, tabulated
+from roofslate.plotting.findings import finding
 from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
@@ -150,10 +152,13 @@ def dispatch_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
         ends.append((float(row.index[-1]), float(row.iloc[-1]), label, look["color"]))
     ax.set_ylim(0, 1.1 * float(table.max().max()))
     style.label_ends(ax, ends)
+    words = "dispatch when idle: {quiet_idle_time:3} at the lowest rate,\n{busy_idle_time:3} at the highest"
+    finding(ax, table, words, to=(0.05, 0.4))
     style.scale_ticks(ax.xaxis, "1")
     style.scale_ticks(ax.yaxis, "s")
 
 
+_WAITING = 0.1  # share of requests that a finding is about
 _SLOTS = (10.0, 100.0, 500.0, 2000.0)
 
 
@@ -172,6 +177,9 @@ def _waiting_vs_load(*, batch_slots: Any = _SLOTS, **inputs: Any) -> pd.DataFram
     for name in ("fewest", "most"):
         case = {"batch_slots": marks[f"{name}_slots"], "slot_utilization": marks["marked_load"]}
         marks[f"{name}_waiting"] = number("waiting_probability", **case)
+        row = table.xs(marks[f"{name}_slots"], level="batch_slots")["waiting_probability"].to_numpy()
+        starts = row[0] < _WAITING <= row[-1]
+        marks[f"{name}_load"] = float(np.interp(_WAITING, row, np.ravel(loads))) if starts else math.inf
     table.attrs["marks"] = marks
     table.attrs["units"] |= {name: "sequence" if name.endswith("slots") else "1" for name in marks}
     return table
@@ -213,5 +221,10 @@ def waiting_vs_load(ax: Axes, table: pd.DataFrame) -> None:
         line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 1.9}
         ax.plot(loads, y, label=f"{count:,.0f} slots", **line)
     ax.legend(loc="upper left", frameon=False, fontsize=9, handlelength=3.2)
+    marks = table.attrs["marks"]
+    ends = {f"{marks[f'{name}_slots']:,.0f} slots": marks[f"{name}_load"] for name in ("fewest", "most")}
+    if all(map(math.isfinite, ends.values())):
+        words = ",\n".join(f"{load:.1%} of {slots}" for slots, load in ends.items())
+        finding(ax, table, f"{_WAITING:.0%} wait at a load of\n{words}", to=(0.05, 0.45))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError
 from roofslate.plotting.chart import chart, dataset, datasets, filled, number, numbers, tabulated
+from roofslate.plotting.findings import finding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,12 +270,19 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
     table = pd.DataFrame(columns, index=pd.Index(promises, name="time_to_first_token_target"))
     tail = table["time_to_first_token_p99_replicas"]
     strict = float(tail.to_numpy()[np.searchsorted(promises, _STRICT) - 1])
-    table.attrs["marks"] = {**least, "strict_promise": _STRICT, "strict_replicas": strict}
+    enough = promises[tail.to_numpy() == least["replicas_for_load"]]
+    table.attrs["marks"] = {
+        **least,
+        "strict_promise": _STRICT,
+        "strict_replicas": strict,
+        "free_promise": float(enough[0]) if len(enough) else math.inf,
+    }
     table.attrs["units"] = {
         **dict.fromkeys(columns, "1"),
         "replicas_for_load": "1",
         "strict_replicas": "1",
         "strict_promise": "s",
+        "free_promise": "s",
     }
     table.attrs["units"]["time_to_first_token_target"] = "s"
     return table
@@ -332,6 +341,8 @@ def replicas_vs_promise(ax: Axes, table: pd.DataFrame) -> None:
         ax.annotate(label, (left, top), xytext=(4, 4), textcoords="offset points", fontsize=9, color=color)
     high = float(table.max(numeric_only=True).max())
     ax.set_ylim(0.7 * least, 1.6 * max(high, least))
+    free = marks["free_promise"]
+    finding(ax, table, "p99 in {free_promise:2} or more\nneeds no more than the load", at=(free, least), to=(0.62, 0.4))
     style.scale_ticks(ax.xaxis, "s")
     style.scale_ticks(ax.yaxis, "1")
 
@@ -493,4 +504,6 @@ def imbalance_vs_tokens(ax: Axes, table: pd.DataFrame) -> None:
         ends.append((float(tokens[-1]), float(row.iloc[-1]), name, color))
     ax.set(xlim=(tokens[0], tokens[-1]), ylim=(1, 1.04 * float(table["expert_imbalance"].max())))
     style.label_ends(ax, ends)
+    words = "fullest of 64 chips: {placed_imbalance:3} × as placed,\n{rebalanced_imbalance:3} × rebalanced"
+    finding(ax, table, words, to=(0.45, 0.8))
     style.scale_ticks(ax.xaxis, "token")

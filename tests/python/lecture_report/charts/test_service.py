@@ -37,7 +37,9 @@ def test_least_replicas_keep_the_promise_and_one_fewer_does_not() -> None:
     for fleet, kept in ((replicas, True), (replicas - 1, False)):
         latency = rs.value("time_to_first_token_p99", SERVICE, arrival_rate=50, replicas=fleet)
         assert (latency <= promise) == kept
-    assert column.iloc[-1] == table.attrs["marks"]["replicas_for_load"]
+    least, promise = (table.attrs["marks"][name] for name in ("replicas_for_load", "free_promise"))
+    assert column.iloc[-1] == least
+    assert column[promise] == least < column[: 0.999 * promise].iloc[-1]
 
 
 def test_a_day_has_its_mean_its_peak_and_a_fleet_for_each_hour() -> None:
@@ -49,6 +51,18 @@ def test_a_day_has_its_mean_its_peak_and_a_fleet_for_each_hour() -> None:
     assert (table["service_load"] <= 0.5 * table["following_replicas"]).all()
     marks = table.attrs["marks"]
     assert marks["fixed_token_cost"] / marks["following_token_cost"] == pytest.approx(1.4, abs=0.1)
+
+
+def test_a_tenth_waits_at_the_loads_of_the_finding() -> None:
+    marks = charts.waiting_vs_load.data().attrs["marks"]
+    for name in ("fewest", "most"):
+        load, slots = marks[f"{name}_load"], marks[f"{name}_slots"]
+        waiting = rs.value("waiting_probability", slot_utilization=load, batch_slots=slots)
+        assert waiting == pytest.approx(0.1, rel=0.03)
+    words = " ".join(
+        text.get_text() for text in charts.waiting_vs_load(batch_slots=4, slot_utilization=[0.9, 0.95]).texts
+    )
+    assert "wait" not in words
 
 
 def test_half_of_the_hits_of_an_endless_cache() -> None:
