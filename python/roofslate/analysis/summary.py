@@ -96,8 +96,9 @@ class Summary(Facts):
         Returns
         -------
         dict
-            ``outcomes`` has for each quantity ``meaning``, ``unit``, ``bound`` with ``bound_side``, ``estimate``,
-            ``band``, ``basis`` and ``support``. An undefined number is None, and a time that never ends is ``"inf"``.
+            ``outcomes`` has for each quantity ``meaning``, ``unit``, ``floor`` (the bound) with ``bound_side``,
+            ``estimate``, ``band``, ``basis`` and ``support``. An undefined number is None, and a time that never ends is
+            ``"inf"``.
         """
         memory = self.memory
         return {
@@ -107,7 +108,7 @@ class Summary(Facts):
             "calibration": self.calibration or None,
             "support": self.support or None,
             "layout": self.layout or None,
-            "formats": self.dequantized or None,
+            "dequantized": self.dequantized or None,
             "fits": self.fits,
             "free_memory": None if memory is None else {"unit": "byte/chip", "value": _plain(memory[1] - memory[0])},
             "fitting_chips": self.fitting_chips,
@@ -147,7 +148,7 @@ class Summary(Facts):
             "quantity": outcome.quantity,
             "meaning": outcome.words,
             "unit": row["unit"],
-            "bound": numbers["floor"],
+            "floor": numbers["floor"],
             "bound_side": bound_of(outcome.quantity, outcome.unit) or None,
             "estimate": numbers["estimate"],
             "band": {"level": self.level, "lower": numbers["lower"], "upper": numbers["upper"]} if has_band else None,

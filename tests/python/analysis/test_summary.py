@@ -128,9 +128,9 @@ def test_every_number_is_that_of_value(name: str) -> None:
         assert change.relative == after / before - 1
     document = json.loads(json.dumps(summary.to_dict(), allow_nan=False))
     for key, row in document["outcomes"].items():
-        for member, column in (("bound", "floor"), ("estimate", "estimate")):
-            x = table.loc[key, column]
-            assert row[member] == (None if math.isnan(x) else "inf" if math.isinf(x) else x)
+        for name in ("floor", "estimate"):
+            x = table.loc[key, name]
+            assert row[name] == (None if math.isnan(x) else "inf" if math.isinf(x) else x)
     for text in (str(summary), summary._repr_html_()):
         assert all(outcome.words in text for outcome in summary.shown)
 
@@ -377,9 +377,9 @@ def test_a_bound_without_an_estimate_is_shown() -> None:
     run = {"model": "Llama-3.1-70B", "hardware": "H100", "chips": 4096, "training_utilization": 0.4}
     run |= {"pretraining_tokens": "2T", "chip_price": "2 USD/h"}
     summary = rs.summary(run)
-    bound = summary.to_dict()["outcomes"]["pretraining_cost"]
-    assert bound["bound"] == rs.value("pretraining_cost", run)
-    assert bound["estimate"] is None
+    cost = summary.to_dict()["outcomes"]["pretraining_cost"]
+    assert cost["floor"] == rs.value("pretraining_cost", run)
+    assert cost["estimate"] is None
     assert "missing sequence_length for the estimate: pretraining_time, pretraining_cost" in str(summary)
     pair = rs.summary([run, {**run, "chips": 2048}])
     assert pair.cells[1][1][2].startswith("\N{GREATER-THAN OR EQUAL TO} ")
