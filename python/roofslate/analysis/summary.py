@@ -97,8 +97,7 @@ class Summary(Facts):
         -------
         dict
             ``outcomes`` has for each quantity ``meaning``, ``unit``, ``floor`` (the bound) with ``bound_side``,
-            ``estimate``, ``band``, ``basis`` and ``support``. An undefined number is None, and a time that never ends is
-            ``"inf"``.
+            ``estimate``, ``band``, ``basis`` and ``support``. An undefined number is None, an endless time ``"inf"``.
         """
         memory = self.memory
         return {

@@ -253,8 +253,9 @@ def test_a_bad_number_in_a_field_gives_a_message(tab, service, text):
 
 
 @needs_engine
-def test_every_screen_and_scheme(tab, service, audit):
-    visit(tab, service)
+@pytest.mark.parametrize("page", ["service", "heat_map"])
+def test_every_screen_and_scheme(tab, page, request, audit):
+    visit(tab, request.getfixturevalue(page))
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
         for width in SIZES:
@@ -421,18 +422,6 @@ def test_lines_become_a_heat_map_and_back(tab, service):
     check_numbers(tab)
     visit(tab, service, "#up=inputs_tokens")
     assert "unknown axis 'inputs_tokens'" in tab.locator("#trouble").inner_text()
-
-
-@needs_engine
-def test_a_heat_map_on_every_screen(tab, heat_map, audit):
-    visit(tab, heat_map)
-    for scheme in ("light", "dark"):
-        tab.emulate_media(color_scheme=scheme)
-        for width in SIZES:
-            tab.set_viewport_size({"width": width, "height": 900})
-            tab.wait_for_timeout(150)
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert audit(tab) == []
 
 
 @needs_engine
