@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["paced", "pipeline_inference", "pipeline_latency", "records", "training_bubble"]
 
 _MOST_STAGES, _MOST_BATCHES = 8, 16
+_MOST_ROWS = 32  # of all timetables of a picture
 _MOST_HOP = 2  # stage times that a hop is drawn long
 _DARK: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "white"}
 _PALE: dict[str, Any] = {"facecolor": "#DDE6EE", "edgecolor": "#7F93A6"}
@@ -204,14 +205,14 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
     drawn = [f"{shown} of {stages:,} racks"] if shown < stages else []
     if marks["hop_latency"] > table.attrs["hop"]:
         drawn.append(f"hops of {style.text_of(table.attrs['hop'], 's')}")
-    panel.set_xlabel(f"time{_only(drawn)}", fontsize=points)
+    panel.set_xlabel("; ".join(["time", *_only(drawn)]), fontsize=points)
     panel.tick_params(axis="x", labelsize=points)
     style.scale_ticks(panel.xaxis, "s")
 
 
-def _only(drawn: list[str]) -> str:
-    """Write the drawn share of many things, for the end of a label."""
-    return f"; drawn are {' and '.join(drawn)}" if drawn else ""
+def _only(drawn: list[str]) -> list[str]:
+    """Write the drawn share of many things, for a label."""
+    return [f"drawn are {' and '.join(drawn)}"] if drawn else []
 
 
 def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
@@ -348,7 +349,9 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in orders)]
     panels = list(dict.fromkeys(panels))
     # draw a smaller case of many, and write the true numbers
-    shown, drawn = min(stages, _MOST_STAGES), min(batches, _MOST_BATCHES)
+    shown, drawn = min(stages, _MOST_STAGES, _MOST_ROWS // len(panels)), min(batches, _MOST_BATCHES)
+    if shown < stages and "dualpipe" in orders:
+        shown -= shown % 2
     if batches > drawn and "interleaved" in orders:
         drawn -= drawn % shown
     marks: dict[str, float] = {"pipeline_stages": stages, "microbatches": batches}
@@ -429,7 +432,11 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
     shown, drawn = int(table["stage"].max()) + 1, int(table["microbatch"].max()) + 1
     points = letters(ax, 9, training_bubble.size)
     end = float(table["end"].max())
-    for k, panel in enumerate(_rows(ax, len(panels), points, bottom=3.4, gap=1.7)):
+    parts = ((shown, stages, "racks"), (drawn, batches, "micro-batches"))
+    notes = ["darker: later chunks of a rack"] if table["chunk"].any() else []
+    notes += _only([f"{few} of {many:,} {word}" for few, many, word in parts if few < many])
+    label = ["time, in forward passes of a micro-batch", *(["; ".join(notes)] if notes else [])]
+    for k, panel in enumerate(_rows(ax, len(panels), points, bottom=2.3 + 1.1 * len(label), gap=1.7)):
         schedule, ratio = panels[k]
         boxes = table[table["panel"] == k]
         step = float(boxes["end"].max())
@@ -462,10 +469,7 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
             panel.plot(
                 [turn, turn], [-0.06, shown + 0.02], color=style.RED, linewidth=2, linestyle="-", label="hard stop"
             )
-    parts = ((shown, stages, "racks"), (drawn, batches, "micro-batches"))
-    some = [f"{few} of {many:,} {word}" for few, many, word in parts if few < many]
-    later = ", darker: later chunks of a rack" if table["chunk"].any() else ""
-    panel.set_xlabel(f"time, in forward passes of a micro-batch{later}{_only(some)}", fontsize=points)
+    panel.set_xlabel("\n".join(label), fontsize=points)
     panel.tick_params(axis="x", labelsize=points)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     kinds = [(kind, _KINDS[kind][1]) for kind in _KINDS if (table["kind"] == kind).any()]

@@ -353,7 +353,7 @@ class View {
   update() {
     this.showControls();
     try {
-      this.point = this.hovered ?? Object.fromEntries(this.drawnAxes.map(axis => [axis.name, this.values[axis.name]]));
+      this.point = this.nextPoint;
       this.showNumbers(this.point);
       this.trouble.textContent = "";
     } catch (error) {
@@ -665,13 +665,16 @@ class View {
     }
   }
 
+  // The point of the next drawing, which a further key moves before it is drawn.
+  get nextPoint() { return this.hovered ?? Object.fromEntries(this.drawnAxes.map(axis => [axis.name, this.values[axis.name]])); }
+
   // A key on the chart. Returns whether it has a meaning there.
   pressed(key, steps) {
     const [name, by] = { ArrowLeft: ["axis", -steps], ArrowRight: ["axis", steps], ArrowDown: ["up", -steps], ArrowUp: ["up", steps] }[key] ?? [];
     if (key === "Escape") this.hover(null);
-    else if (key === "Enter") this.choose(this.drawnAxes.map(axis => this.point[axis.name]));
+    else if (key === "Enter") this.choose(this.drawnAxes.map(axis => this.nextPoint[axis.name]));
     else if (name && this[name] && this.within) {
-      const place = this.drawnAxes.map(axis => this.point[axis.name]), k = name === "up" ? 1 : 0, points = k ? this.withinUp : this.within;
+      const point = this.nextPoint, place = this.drawnAxes.map(axis => point[axis.name]), k = name === "up" ? 1 : 0, points = k ? this.withinUp : this.within;
       const next = points.indexOf(this.nearestPoint(place[k], points)) + by;
       place[k] = points[Math.min(Math.max(next, 0), points.length - 1)];
       this.hover(place);
