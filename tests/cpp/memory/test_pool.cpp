@@ -140,6 +140,6 @@ namespace
     TEST(Memory, AvailableIsPlausible)
     {
         EXPECT_GT(available_memory(), mega);
-        EXPECT_LT(available_memory(), std::size_t(1) << 50);
+        EXPECT_LT(std::uint64_t(available_memory()), std::uint64_t(1) << 50);
     }
 }
