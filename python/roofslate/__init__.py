@@ -1,4 +1,4 @@
-"""Roofslate: time, memory and cost of training and serving frontier LLMs, from first principles.
+"""Compute time, memory, and cost of LLM training and serving from first principles.
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.

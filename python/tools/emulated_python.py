@@ -1,4 +1,4 @@
-"""Make a Python for 64-bit ARM that runs here, emulated, with a wheel and all that it needs.
+"""Make an emulated Python for 64-bit ARM, with a wheel and its requirements.
 
 Interpreter and libraries come from Debian's packages for arm64, which are unpacked into a folder: nothing of the
 system changes, and no container is needed. Packages of Python come from PyPI as wheels for aarch64. It needs
@@ -60,7 +60,9 @@ def missing() -> list[str]:
 
 
 def environment(wheel: Path, folder: Path, also: Sequence[str] = ()) -> Path:
-    """Install a wheel into a folder, with what it needs and other packages, and return the interpreter.
+    """Install a wheel with its requirements into a folder, and return the interpreter.
+
+    Packages in `also` are installed besides.
 
     Raises
     ------

@@ -151,7 +151,9 @@ def explain(**given: Any) -> None:
 )
 @output_option
 def summary(**given: Any) -> None:
-    """Show memory, latency, throughput, cost and power of a scenario: lower bound and estimate.
+    """Show the lower bound and the estimate of a scenario.
+
+    A summary contains memory, latency, throughput, cost, and power.
 
     \b
     Inputs are written as for `roofslate evaluate`, without lists and ranges. They choose the kind of summary:

@@ -445,9 +445,10 @@ def callout(
     color: str = INK,
     **more: Any,
 ) -> Annotation:
-    """Write a note near `to`, in shares of the axes, with a thin arrow to the point `at` if one is given.
+    """Write a note near `to`, with a thin arrow to the data point `at` if given.
 
-    When the figure is drawn, the text moves to the nearest place clear of lines and of other texts.
+    `to` is in fractions of the axes. When the figure is drawn, the text moves to the nearest place clear of lines
+    and of other texts.
     """
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 4, "mutation_scale": 8}
     return ax.annotate(

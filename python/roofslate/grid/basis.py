@@ -160,7 +160,10 @@ def is_floor(outputs: Sequence[str], grid: Grid, more_inputs: Iterable[str] = ()
 
 
 def carries_constants(output: str, registry: Registry) -> bool:
-    """Return True if an ideal constant is upstream of an output, not only through training tokens."""
+    """Return True if an output depends on an ideal constant.
+
+    A dependency only through training tokens does not count.
+    """
     if output not in registry.entries:
         return False
     upstream = _upstream(registry, (output,), _BUCKETS - {output})

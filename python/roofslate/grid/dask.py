@@ -32,7 +32,10 @@ Results = list[tuple[Any, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class Part:
-    """Description of a grid for a task, without its chunks. Kept small, as every task carries it."""
+    """Description of a grid for a task, without its chunks.
+
+    Every task carries one, so it is small.
+    """
 
     sizes: dict[str, int]
     constants: dict[str, float]
@@ -93,7 +96,10 @@ class Chunks:
         return other
 
     def part(self, dims: Sequence[str], other_sizes: Mapping[str, int]) -> tuple[Part, list[Any]]:
-        """Return a task's part with some axes, other ones with given sizes, and its arrays with axes."""
+        """Return the part of a task and its chunked arrays, each followed by its axes.
+
+        The task varies along `dims`. Its other axes have `other_sizes`.
+        """
         full_sizes = {dim: n for dim, n in self.grid.sizes.items() if dim not in self.of_axis}
         sizes = {dim: (full_sizes.get(dim, 1) if dim in dims else other_sizes[dim]) for dim in self.grid.sizes}
         constants, arrays, idle, chunks = {}, [], [], []

@@ -44,7 +44,7 @@ FLOOR = "floor"  # the calibration that is a bound
 
 
 class _Check(NamedTuple):
-    """A condition on memory: `outcome` and its dependents need it, `used` is limited by capacity."""
+    """Memory condition of `outcome` and its dependents, with `used` limited by capacity."""
 
     outcome: str
     used: str

@@ -1,4 +1,4 @@
-"""The layout of chips given without one: by a rule, and legal, in grids, tables and points."""
+"""Legal default layouts of chips given without one, in grids, tables, and points."""
 
 from __future__ import annotations
 

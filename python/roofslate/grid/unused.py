@@ -59,7 +59,10 @@ _MOST_FOUND = 512
 def reasons(
     registry: Registry, outputs: tuple[str, ...], unused: tuple[str, ...], given: tuple[Given, ...]
 ) -> tuple[Reason, ...]:
-    """Explain each unused input. Cached, as it depends only on names, choices and ideal values."""
+    """Explain each unused input.
+
+    Reasons are cached, as they depend only on names, choices, and ideal values.
+    """
     cache = _found.setdefault(registry, {})
     key = outputs, unused, given
     if key not in cache:

@@ -77,7 +77,7 @@ def release_ages(days: pd.Series) -> Values:
 
 
 def receive_intervals(frameworks: pd.Series, inputs: Mapping[str, Any], formats: Sequence[str]) -> Values:
-    """Return the interval at which each row's scheduler receives requests, by published scripts."""
+    """Return each row's interval between receptions of requests, by published scripts."""
     return _launch_options("receive_interval", *_labels(frameworks, inputs, formats), default=1.0)
 
 

@@ -153,7 +153,7 @@ class Fit:
     together: tuple[str, ...] = ()
 
     def support(self, kinds: Mapping[str, str | None]) -> str:
-        """Classify a prediction: ``measured``, ``interpolated`` or ``extrapolated`` with its cause.
+        """Classify a prediction as ``measured``, ``interpolated``, or ``extrapolated: cause``.
 
         Measured: rows of the same kinds were fitted. Interpolated: each kind was, in other combinations. A kind that is
         not given matches any.

@@ -367,7 +367,7 @@ def layouts_by_rule(
 def training_layouts_by_rule(
     chips: int, domain: int, sizes: Mapping[str, int], given: Mapping[str, int]
 ) -> list[dict[str, int]]:
-    """Return default layouts of a training run, first those with the fewest chips per model copy.
+    """Return default layouts of a training run, by increasing chips per model copy.
 
     Up to eight chips of a scale-up domain share each matrix, and only then are there stages. As many chips of a domain
     as divide the experts share these out. All other chips hold copies of the model, whose micro-batches are of one
@@ -415,7 +415,7 @@ def training_layouts_by_rule(
 
 
 def _with_experts(layout: dict[str, int], most: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return a legal layout with experts spread over as many chips as divide them, up to a limit."""
+    """Return a legal layout with experts on as many chips as divide them, up to `most`."""
     if "expert_parallel" in layout or sizes.get("experts", 1) <= 1:
         check_layout(layout, sizes)
         return layout

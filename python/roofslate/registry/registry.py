@@ -42,7 +42,10 @@ Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, i
 
 @dataclass(frozen=True)
 class Definition:
-    """A quantity made by `define`, with the steps of its `roofslate.registry.recorder.Formula`."""
+    """A quantity made by `define`, with the steps of its formula.
+
+    The steps come from a `roofslate.registry.recorder.Formula`.
+    """
 
     name: str
     symbol: str
@@ -391,7 +394,10 @@ def _names() -> Mapping[str, Mapping[str, Any]]:
 
 
 def unknown_quantity(given: object, kind: str = "quantity", more_names: Iterable[str] = ()) -> UnknownName:
-    """Build the error for an unknown name: its new name, or the nearest ones with `more_names`."""
+    """Build the error for an unknown name, with its new name or the nearest names.
+
+    `more_names` can be among the nearest, besides the names of quantities.
+    """
     if not isinstance(given, str):
         return UnknownName(f"unknown {kind} {shown(given)}: expected the name of a {kind}")
     if given in _names()["calls"]:

@@ -27,7 +27,10 @@ _MOST_LEVELS = 100  # definitions, each resting on the next
 
 
 class Definitions:
-    """A scope of definitions, which end with it. It can be entered many times, also nested in itself."""
+    """Scope of definitions, which end with it.
+
+    It can be entered many times, also nested in itself.
+    """
 
     def __init__(self, quantities: Sequence[Quantity]) -> None:
         self._definitions = tuple(dict.fromkeys(d for q in quantities for d in q.definitions))

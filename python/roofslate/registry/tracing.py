@@ -1,4 +1,4 @@
-"""Formulas from Python functions: the function runs once, on values that record operations."""
+"""Formulas from Python functions, run once on values that record operations."""
 
 from __future__ import annotations
 

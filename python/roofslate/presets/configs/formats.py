@@ -1,4 +1,4 @@
-"""Formats of a checkpoint: ``quantization_config`` by part of the weights, and the KV cache."""
+"""Checkpoint formats from ``quantization_config``, by weight part, and for the KV cache."""
 
 from __future__ import annotations
 

@@ -167,7 +167,10 @@ def _windows(keys: Keys, family: Family, stated: int, assumptions: list[str]) ->
 
 
 def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], family: Family, *, sparse: bool) -> list[str]:
-    """Return ``"dense"``, ``"moe"`` or ``"none"`` for each layer, by `sparse` for routed experts."""
+    """Return ``"dense"``, ``"moe"`` or ``"none"`` for each layer.
+
+    A model that is not `sparse` has no routed experts.
+    """
     n = len(mixers)
     if {"moe", "mlp"} & set(mixers) or "hybrid_override_pattern" in keys:  # one part a block
         return [{"moe": "moe", "mlp": "dense"}.get(kind, "none") for kind in mixers]
