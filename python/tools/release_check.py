@@ -179,8 +179,8 @@ def links_valid(root: Path) -> list[str]:
 def _trouble(root: Path, page: Path, link: str) -> str:
     if re.match(r"[a-z]+:", link):
         return _trouble_of_address(link)
-    place, _, anchor = link.partition("#")
-    target = (page.parent / place).resolve() if place else page
+    page_path, _, anchor = link.partition("#")
+    target = (page.parent / page_path).resolve() if page_path else page
     if (root / "docs/reference/quantities") in target.parents:  # written while the site is built
         return ""
     if not target.exists():

@@ -350,7 +350,7 @@ class Deployments:
         ValueRangeError
             If no deployment meets the other conditions.
         """
-        limits = {c: c.left.quantities[0] for c in self.conditions if len(c.left.steps) == 1 and c.left.quantities}
+        limits = {c: c.lhs.quantities[0] for c in self.conditions if len(c.lhs.steps) == 1 and c.lhs.quantities}
         x = against or next((name for name in limits.values() if not lookup(name).choices), None)
         if x is None:
             raise InputTypeError("against: name the quantity to draw the objective against; no condition limits one")
@@ -374,8 +374,8 @@ class Deployments:
                 points = front[names == name]
                 ax.plot(points[x], points[y], **look | {"linestyle": "none", "markersize": 4}, label=name)
             for c in free:
-                if not c.right.quantities and len(c.right.steps) == 1:
-                    limit = float(c.right.steps[0][1])
+                if not c.rhs.quantities and len(c.rhs.steps) == 1:
+                    limit = float(c.rhs.steps[0][1])
                     factor = _units.convert_factor(units[x], lookup(x).unit) if x in units else 1.0
                     text = f"at most {style.text_of(limit, lookup(x).unit)}"
                     ax.axvline(limit / factor, color=style.RED, linewidth=1.0, linestyle="--", label=text)

@@ -127,7 +127,7 @@ def single(grid: Grid) -> Grid:
 @dataclass(eq=False)
 class _Evaluate(Task):
     part: Part
-    wanted: list[str]
+    outputs: list[str]
     factors: dict[str, float]
     stored: str
     threads: int
@@ -138,10 +138,10 @@ class _Evaluate(Task):
 
     def all(self, chunks: Sequence[Any] = ()) -> Results:
         results = compute(
-            self.part.grid(chunks), self.wanted, self.factors, np.dtype(self.stored),
+            self.part.grid(chunks), self.outputs, self.factors, np.dtype(self.stored),
             threads=self.threads, progress=False,
         )  # fmt: skip
-        kinds = [np.dtype("int8") if lookup(name).choices else np.dtype(self.stored) for name in self.wanted]
+        kinds = [np.dtype("int8") if lookup(name).choices else np.dtype(self.stored) for name in self.outputs]
         return [(values.astype(kind, copy=False), axes) for (values, axes), kind in zip(results, kinds, strict=True)]
 
 

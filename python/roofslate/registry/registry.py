@@ -444,4 +444,4 @@ def matching(search: str | None) -> list[Quantity]:
         return list(entries().values())
     named = aliases()
     ranked = [(rank(search or "", (q.name, *named.get(q.name, ())), q.brief, q.symbol), q) for q in entries().values()]
-    return [q for place in range(RANKS) for k, q in ranked if k == place]
+    return [q for level in range(RANKS) for k, q in ranked if k == level]

@@ -206,9 +206,9 @@ def test_replicas_are_sized_for_a_promise() -> None:
 
 def test_conditions_take_short_names() -> None:
     (condition,) = parse_conditions("ttft_p99 <= 2 s")
-    assert condition.left.quantities == ("time_to_first_token_p99",)
+    assert condition.lhs.quantities == ("time_to_first_token_p99",)
     (condition,) = parse_conditions("tpot <= 50 ms")
-    assert condition.left.quantities == ("time_per_output_token",)
+    assert condition.lhs.quantities == ("time_per_output_token",)
 
 
 def test_clients_and_arrivals_are_not_both_taken() -> None:
