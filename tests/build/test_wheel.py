@@ -129,9 +129,9 @@ def test_old_processors_give_the_same_bits(installed: Path) -> None:
     emulator = shutil.which("qemu-x86_64")
     if emulator is None:
         pytest.skip("qemu-x86_64 not found: apt-get install qemu-user")
-    here = asked(installed)
-    assert here.returncode == 0, here.stderr
-    answer = here.stdout.split()[1]
+    native = asked(installed)
+    assert native.returncode == 0, native.stderr
+    answer = native.stdout.split()[1]
     for processor, instruction_set in OLD.items():
         done = asked(installed, emulator, "-cpu", processor)
         assert done.returncode == 0, done.stderr

@@ -83,10 +83,10 @@ def read_until(text, section):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", first_alone(TASKS))
 def test_task(task, tmp_path):
-    page, section, expected, left = TASKS[task]
-    text, told = read_until((ROOT / page).read_text(encoding="utf-8"), section)
+    page, section, expected, remaining = TASKS[task]
+    text, part = read_until((ROOT / page).read_text(encoding="utf-8"), section)
     for words in expected:
-        assert words in told
+        assert words in part
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     (tmp_path / "follow.py").write_text(FOLLOW, encoding="utf-8")
     folder, programs = tmp_path / "empty", tmp_path / "programs"
@@ -104,13 +104,13 @@ def test_task(task, tmp_path):
     command = [sys.executable, str(tmp_path / "follow.py"), str(ROOT / "python" / "tools")]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(path.name for path in folder.iterdir()) == sorted(left)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(remaining)
 
 
 def test_the_pages_say_how_to_install():
     """The block for the shell is a target of the Makefile, which needs nothing before it."""
-    _, told = read_until((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), "Install")
-    (block,) = re.findall(r"^```sh\n(.*?)^```", told, flags=re.MULTILINE | re.DOTALL)
+    _, part = read_until((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), "Install")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", part, flags=re.MULTILINE | re.DOTALL)
     assert block.split() == ["make", "notebook"]
     # As from a user's shell, also where a make runs the tests: that one would have this one tell its folders.
     environment = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}

@@ -92,9 +92,9 @@ def test_sources_of_the_registry_are_explained():
     """Each section that a quantity names as its source stands on the page of sources."""
     from roofslate.registry.registry import entries
 
-    told = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
     named = {q.source for q in entries().values() if re.fullmatch(r"[RQ]\d[\d.]*", q.source)}
-    assert not {source for source in named if f"| {source} |" not in told}
+    assert not {source for source in named if f"| {source} |" not in page}
 
 
 def test_pages_name_no_machine():

@@ -170,7 +170,7 @@ def test_pages_in_a_browser(site, page, audit):
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "address"),
     [
         ("hbm_drain_time", "reference/quantities/hardware.html"),
         ("time to drain the memory", "reference/sources.html"),
@@ -180,7 +180,7 @@ def test_pages_in_a_browser(site, page, audit):
         ("overtraining", "reference/charts.html"),
     ],
 )
-def test_search_works_without_a_server(site, page, words, found):
+def test_search_works_without_a_server(site, page, words, address):
     """Typed into the field of a page that was opened as a file."""
     page.goto((site / "index.html").as_uri())
     page.get_by_role("textbox", name="Search").first.fill(words)
@@ -190,7 +190,7 @@ def test_search_works_without_a_server(site, page, words, found):
         page.locator("#search-results p", has_text="found")
     ).wait_for()
     hits = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.href)")
-    assert any(found in hit for hit in hits), hits
+    assert any(address in hit for hit in hits), hits
     page.goto(hits[0])
     assert page.locator("h1").count() == 1
     assert not page.trouble

@@ -81,9 +81,9 @@ def random_question(rng, most_points):
     inputs = {}
     for name, centre in CENTRES.items():
         count = min(int(rng.choice([0, 0, 1, 1, 2])), len(dims))
-        own = rng.permutation(len(dims))[:count]
-        values = random_values(rng, [shape[k] for k in own], centre)
-        inputs[name] = xr.DataArray(values, dims=[dims[k] for k in own])
+        axes = rng.permutation(len(dims))[:count]
+        values = random_values(rng, [shape[k] for k in axes], centre)
+        inputs[name] = xr.DataArray(values, dims=[dims[k] for k in axes])
     inputs["overlap"] = str(rng.choice(["board", "serial_kv", "none"]))
     inputs["expert_reads"] = str(rng.choice(["all", "expected"]))
     return inputs
@@ -118,24 +118,24 @@ def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
         point = {d: int(rng.integers(0, n)) for d, n in first.sizes.items()}
         numbers = at_point(inputs, point)
         for output in OUTPUTS:
-            here = first[output].isel({d: k for d, k in point.items() if d in first[output].dims})
+            of_grid = first[output].isel({d: k for d, k in point.items() if d in first[output].dims})
             scalar = rs.value(output, Settled(numbers))
             if isinstance(scalar, str):
-                assert here.attrs["flag_meanings"].split()[int(here)] == scalar
+                assert of_grid.attrs["flag_meanings"].split()[int(of_grid)] == scalar
             else:
-                assert bits(float(here)) == bits(scalar), (point, output)
+                assert bits(float(of_grid)) == bits(scalar), (point, output)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000])
 @pytest.mark.usefixtures("instruction_set")
 def test_remainders_of_a_tile(n, decode, bits):
     batch = 1.0 + 3.7 * np.arange(n)
-    whole = 1.0 + 3.7 * np.arange(2048)
+    batches = 1.0 + 3.7 * np.arange(2048)
     short = rs.evaluate(
         [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
     )
     long = rs.evaluate(
-        [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
+        [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": batches, "expert_reads": "expected"}
     )
     for name in short:
         assert short[name].shape == (n,)
@@ -268,9 +268,9 @@ def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
         if entry.choices:
             axis = list(entry.choices)
         else:
-            here = float(whole_scenario[name])
-            below = max(here * 0.75, entry.low) if not entry.above_low or here * 0.75 > entry.low else here
-            axis = [below, here]
+            value = float(whole_scenario[name])
+            below = max(value * 0.75, entry.low) if not entry.above_low or value * 0.75 > entry.low else value
+            axis = [below, value]
         if entry.bound or any(e.bound == name for e in entries().values()):
             axis = [a for a in axis if _in_bounds({**whole_scenario, name: a})]
         grids = rs.evaluate(outputs, Settled({**whole_scenario, name: axis}))

@@ -454,10 +454,10 @@ STEPS = st.lists(
 @settings(max_examples=400 * TIMES)
 def test_the_core_reads_any_steps(steps):
     """Steps that are no formula are refused by what the binding raises; none of them is followed out of bounds."""
-    own = (rs.RoofslateError, ValueError, TypeError, RuntimeError)  # the package never hands over such steps
-    with contextlib.suppress(*own):
+    expected = (rs.RoofslateError, ValueError, TypeError, RuntimeError)  # the package never hands over such steps
+    with contextlib.suppress(*expected):
         _core.formula_text(steps)
-    with contextlib.suppress(*own):
+    with contextlib.suppress(*expected):
         _core.describe(_core.Registry(None, [("made_up", "z", "1", "", "", steps)]), 0)
 
 

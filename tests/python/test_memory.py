@@ -86,9 +86,9 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
     with pytest.raises(errors.OutOfMemory) as caught:
         rs.evaluate("pass_time", {k: v for k, v in question.items() if k != "chips"}, chips=[64, 72, 80])
     message = str(caught.value)
-    needed, told = (int(number) for number in re.findall(r"(\d+) bytes", message))
+    needed, available = (int(number) for number in re.findall(r"(\d+) bytes", message))
     assert needed == 3 * 8 * 10**10
-    assert told == pytest.approx(free, rel=0.2)
+    assert available == pytest.approx(free, rel=0.2)
     assert "nothing was computed" in message
     assert "out=" in message
     assert isinstance(caught.value, MemoryError)
@@ -142,11 +142,11 @@ def test_a_view_keeps_its_memory(decode):
     rs.clear_pool()
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 300)}
     row = rs.evaluate("pass_time", question).to_numpy()[7]
-    kept = row.copy()
+    copy = row.copy()
     gc.collect()
     for _ in range(3):
         rs.evaluate("pass_time", {**question, "chips": 8})
-    assert np.array_equal(row, kept)
+    assert np.array_equal(row, copy)
 
 
 @pytest.mark.heavy

@@ -409,12 +409,12 @@ def test_progress_is_told_and_may_stop():
         "output_tokens": 100,
         "batch_interval": 0.02,
     }
-    told = []
-    rs.evaluate("mean_queue_wait", question, progress=lambda done, total: told.append((done, total)))
-    assert len(told) >= 2
-    assert all(0 <= done <= total for done, total in told)
-    assert sorted(told) == told
-    assert len({total for _, total in told}) == 1
+    reports = []
+    rs.evaluate("mean_queue_wait", question, progress=lambda done, total: reports.append((done, total)))
+    assert len(reports) >= 2
+    assert all(0 <= done <= total for done, total in reports)
+    assert sorted(reports) == reports
+    assert len({total for _, total in reports}) == 1
 
     def stop(*_):
         raise ZeroDivisionError("stop here")
@@ -438,17 +438,17 @@ def test_a_bar_appears_after_a_second_with_what_is_done(monkeypatch, capsys):
     assert progress.Progress(False).callback is None
 
 
-@pytest.mark.parametrize(("wanted", "count"), [(True, r"/6\.00 .*point/s"), (None, None), (False, None)])
-def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(wanted, count, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("requested", "count"), [(True, r"/6\.00 .*point/s"), (None, None), (False, None)])
+def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(requested, count, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "_DELAY", 0)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test: nobody looks on here
-    rs.evaluate("pass_tokens", batch_size=[1, 2, 3], pass_length=[1, 2], progress=wanted)
-    told = capsys.readouterr().err
-    assert re.search(count, told) if count else told == ""
+    rs.evaluate("pass_tokens", batch_size=[1, 2, 3], pass_length=[1, 2], progress=requested)
+    written = capsys.readouterr().err
+    assert re.search(count, written) if count else written == ""
     (tmp_path / "in.csv").write_text("batch_size\n1\n2\n")
-    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", progress=wanted)
-    told = capsys.readouterr().err
-    assert "row/s" in told if count else told == ""
+    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", progress=requested)
+    written = capsys.readouterr().err
+    assert "row/s" in written if count else written == ""
 
 
 def test_no_floating_point_flag_is_left_behind(decode):

@@ -127,9 +127,9 @@ def test_t9_a_price_that_names_its_chips_belongs_to_them() -> None:
     assert {"hardware", "prices"} <= set(parts.index)  # each has its factor, though they are mixed for it
     with pytest.warns(RoofslateWarning, match="scenario b: " + words):
         rs.compare(sides[0], {**sides[1], "hardware": "H200"}, "cost_per_token", **requested)
-    own = rs.hardware.define("H100 of a trap", base="HGX H100", hbm_bandwidth="3 TB/s")
+    chip = rs.hardware.define("H100 of a trap", base="HGX H100", hbm_bandwidth="3 TB/s")
     cost = rs.value("cost_per_token", requested, hardware="HGX H100", prices="H100 rental, low")
-    assert rs.value("cost_per_token", requested, hardware=own, prices="H100 rental, low") > cost
+    assert rs.value("cost_per_token", requested, hardware=chip, prices="H100 rental, low") > cost
     assert rs.value("cost_per_token", requested, hardware="H200", prices="H100 rental, low", chip_price="3 USD/h") > 0
     assert rs.value("cost_per_token", requested, hardware="H200", prices="lecture") > 0  # of no chip in particular
 

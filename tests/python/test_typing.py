@@ -72,7 +72,7 @@ RIGHT = [
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def messages(tmp_path_factory):
     """What mypy says of each line, all in one run."""
     lines = [*(f"reveal_type({call})" for call in RESULTS), *MISTAKES, *RIGHT]
     page = tmp_path_factory.mktemp("types") / "page.py"
@@ -100,25 +100,25 @@ def told(tmp_path_factory):
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("call", RESULTS)
-def test_mypy_knows_what_a_call_gives(told, call):
-    assert told[f"reveal_type({call})"].strip() == f'note: Revealed type is "{RESULTS[call]}"'
+def test_mypy_knows_what_a_call_gives(messages, call):
+    assert messages[f"reveal_type({call})"].strip() == f'note: Revealed type is "{RESULTS[call]}"'
 
 
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("line", MISTAKES)
-def test_mypy_finds_a_mistake(told, line):
-    assert " error: " in told[line]
-    assert MISTAKES[line] in told[line]
+def test_mypy_finds_a_mistake(messages, line):
+    assert " error: " in messages[line]
+    assert MISTAKES[line] in messages[line]
     if line.startswith("rs."):
-        assert len(told[line]) < 5000, "an error of a call spells out names or inputs"
+        assert len(messages[line]) < 5000, "an error of a call spells out names or inputs"
 
 
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [*RIGHT, *GIVEN.strip().split("\n")])
-def test_mypy_finds_nothing_else(told, line):
-    assert told[line] == ""
+def test_mypy_finds_nothing_else(messages, line):
+    assert messages[line] == ""
 
 
 @needs_mypy

@@ -148,8 +148,8 @@ def registered() -> dict[tuple[str, ...], list[str]]:
         wholes = [tree]
         if isinstance(tree, ast.IfExp):  # "never" is infinite; the rest is the formula
             wholes += [b for b, other in ((tree.body, tree.orelse), (tree.orelse, tree.body)) if is_infinite(other)]
-        for whole in wholes:
-            if not isinstance(whole, ast.Name) and (key := print_of(value(whole))):
+        for expression in wholes:
+            if not isinstance(expression, ast.Name) and (key := print_of(value(expression))):
                 names = result.setdefault(key, [])
                 names += [name] * (name not in names)
     return result
@@ -172,10 +172,10 @@ def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
     for node in ast.walk(tree):
         if not isinstance(node, (ast.BinOp, ast.Call, ast.IfExp)):
             continue
-        whole = value(node)
+        term = value(node)
         branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
-        if node is not tree and print_of(whole) not in map(print_of, map(value, branches)):
-            yield ast.unparse(node), whole
+        if node is not tree and print_of(term) not in map(print_of, map(value, branches)):
+            yield ast.unparse(node), term
         for up, down, apply, undo in (
             (ast.Mult, ast.Div, np.multiply, np.divide),
             (ast.Add, ast.Sub, np.add, np.subtract),
@@ -281,8 +281,8 @@ def test_themes_depend_one_way() -> None:
     assert list(dict.fromkeys(entry.theme for entry in entries().values())) == themes
     for position, theme in enumerate(themes):
         source = (HEADERS / "quantities" / f"{theme}.hpp").read_text(encoding="utf-8")
-        taken = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
-        assert set(taken) <= {*themes[:position], *tables, "quantity", "distributions", "normal"}, (
+        included = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
+        assert set(included) <= {*themes[:position], *tables, "quantity", "distributions", "normal"}, (
             f"{theme} takes from a theme that comes after it"
         )
 
@@ -369,12 +369,12 @@ class Arithmetic(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         self.generic_visit(node)
-        left, right, result = self.number(node.left), self.number(node.right), self.number(node)
-        if not (left and right and result and result.names):
+        lhs, rhs, result = self.number(node.left), self.number(node.right), self.number(node)
+        if not (lhs and rhs and result and result.names):
             return
         repeats = self.known.get(print_of(result.values), ())  # type: ignore[arg-type]
         # a quantity over itself compares two cases
-        if repeats or (left.names and right.names and left.names != right.names):
+        if repeats or (lhs.names and rhs.names and lhs.names != rhs.names):
             self.found.append(Computed(ast.unparse(node), result.names, tuple(repeats)))
 
 
@@ -430,12 +430,12 @@ ALLOWED = {
 @pytest.mark.heavy
 def test_no_number_is_computed_beside_the_registry() -> None:
     result = {(where, one.line): one for where, text in sources() for one in arithmetic(text)}
-    told = [
+    repetitions = [
         f"{where}: {line}: {'is ' + ', '.join(one.repeats) if one.repeats else 'no quantity, nor is it allowed here'}"
         for (where, line), one in result.items()
         if one.repeats or (where, line) not in ALLOWED
     ]
-    assert not told, "\n".join(told)
+    assert not repetitions, "\n".join(repetitions)
     assert set(ALLOWED) == set(result)
 
 

@@ -200,10 +200,10 @@ def test_a_caller_that_is_deep_itself_is_told_of_the_depth(tmp_path):
     def read(frames):
         return TomlFile.read(path, "scenario") if frames == 0 else read(frames - 1)
 
-    left = sys.getrecursionlimit() - len(inspect.stack(0))
-    assert read(left - 200).content.keys() == {"a"}
+    remaining = sys.getrecursionlimit() - len(inspect.stack(0))
+    assert read(remaining - 200).content.keys() == {"a"}
     with pytest.raises(errors.PresetError, match=r"any\.toml: lists or tables are nested too deeply"):
-        read(left - 50)
+        read(remaining - 50)
 
 
 @pytest.mark.parametrize("reads", TOML_READERS.values(), ids=TOML_READERS)
@@ -292,11 +292,11 @@ def test_a_cell_longer_than_any_table_has_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("key", [b"PANDAS_ATTRS", b"pandas"])
-@pytest.mark.parametrize("told", [b"{", b"[1]", b"\xff", b"[" * 100_000, b'{"units": 3, "index_columns": 3}'])
-def test_what_a_parquet_file_says_of_itself_may_be_nonsense(tmp_path, key, told):
+@pytest.mark.parametrize("metadata", [b"{", b"[1]", b"\xff", b"[" * 100_000, b'{"units": 3, "index_columns": 3}'])
+def test_what_a_parquet_file_says_of_itself_may_be_nonsense(tmp_path, key, metadata):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
-    table = pa.table({"batch_size": np.array([1.0, 2.0])}).replace_schema_metadata({key: told})
+    table = pa.table({"batch_size": np.array([1.0, 2.0])}).replace_schema_metadata({key: metadata})
     pq.write_table(table, tmp_path / "in.parquet")
     assert rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.csv") == 2
     assert (tmp_path / "out.csv").read_text() == "batch_size,pass_tokens\n1,1\n2,2\n"

@@ -323,23 +323,23 @@ def by(output):
 @pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
 def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
     """A grid lists the inputs of any of its points. Points without an input have derivative 0."""
-    taken = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
+    axes = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
     point = {name: x for name, x in scenario(decode).items() if name in _ancestors(output)}
-    grid = call(output, Settled({**point, **taken}), **by(output))
+    grid = call(output, Settled({**point, **axes}), **by(output))
     dims = [dim for dim in grid.dims if dim != "input"]
-    assert dims == list(rs.evaluate(output, Settled({**point, **taken})).dims)
+    assert dims == list(rs.evaluate(output, Settled({**point, **axes})).dims)
     listed = set()
     for at in itertools.product(*(range(grid.sizes[dim]) for dim in dims)):
         position = dict(zip(dims, at, strict=True))
         scalar = call(
             output,
-            Settled({**point, **{name: axis[position.get(name, 0)] for name, axis in taken.items()}}),
+            Settled({**point, **{name: axis[position.get(name, 0)] for name, axis in axes.items()}}),
             **by(output),
         )
-        here = grid.isel(position).to_series()
+        at_point = grid.isel(position).to_series()
         listed |= set(scalar.index)
-        assert np.array_equal(bits(here[scalar.index]), bits(scalar)), position
-        assert (here.drop(scalar.index) == 0).all(), position
+        assert np.array_equal(bits(at_point[scalar.index]), bits(scalar)), position
+        assert (at_point.drop(scalar.index) == 0).all(), position
     assert sorted(listed) == sorted(grid["input"].to_numpy())
 
 
@@ -443,11 +443,11 @@ def test_twelve_axes(decode):
 
 
 def test_progress_is_told_and_memory_promised(decode):
-    told = []
+    reports = []
     question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1500)}
-    rs.sensitivity("cost_per_token", question, progress=lambda done, total: told.append((done, total)))
-    assert told
-    assert all(0 <= done <= total for done, total in told)
+    rs.sensitivity("cost_per_token", question, progress=lambda done, total: reports.append((done, total)))
+    assert reports
+    assert all(0 <= done <= total for done, total in reports)
     huge = {name: np.linspace(1, 2, 40_000) for name in ("batch_size", "context_length", "chips")}
     with pytest.raises(errors.OutOfMemory, match="GB"):
         rs.sensitivity("cost_per_token", {**decode, **huge})

@@ -194,9 +194,9 @@ def test_correlation_is_that_of_the_normal_scores():
 
 def test_independent_inputs_stay_where_they_are_under_correlation():
     alone = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1)
-    beside = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1, correlation=np.eye(2))
+    uncorrelated = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1, correlation=np.eye(2))
     # the score is a probability again, on a lattice of 2**-32
-    np.testing.assert_allclose(beside, alone, rtol=1e-6)
+    np.testing.assert_allclose(uncorrelated, alone, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -251,9 +251,9 @@ def test_folds_keep_the_other_axes():
     }  # fmt: skip
     n = 100_003
     sampled = rs.sample("pass_time", n, inputs, seed=2)
-    kept = rs.quantiles("pass_time", Q, inputs, over="sample", n=n, seed=2)
-    assert kept.dims == ("quantile", "batch_size", "context_length")
-    np.testing.assert_array_equal(kept, np.quantile(sampled, Q, axis=2))
+    by_axes = rs.quantiles("pass_time", Q, inputs, over="sample", n=n, seed=2)
+    assert by_axes.dims == ("quantile", "batch_size", "context_length")
+    np.testing.assert_array_equal(by_axes, np.quantile(sampled, Q, axis=2))
     some = rs.quantiles("pass_time", Q, inputs, over=["batch_size", "sample"], n=n, seed=2)
     values = np.moveaxis(sampled.to_numpy(), 1, 0).reshape(2, -1)
     np.testing.assert_array_equal(some, np.quantile(values, Q, axis=1))

@@ -157,17 +157,17 @@ def is_smooth(quantity, inputs):
     return not any(re.search(r"(ceil|floor)\(", step.formula) for step in rs.explain(quantity, Settled(inputs)).steps)
 
 
-def put_back(quantity, value, unknown, rest, start):
+def put_back(quantity, value, unknown, known, start):
     """Solve for an input with a known value, which is among the solutions."""
-    result = solve(unknown, f"{quantity} == {value!r}", at="all", **rest)
+    result = solve(unknown, f"{quantity} == {value!r}", at="all", **known)
     roots = [x for x in result.to_numpy().ravel().tolist() if not math.isnan(x)]
     for x in roots:
         if not math.isfinite(x) or x == 0:
             continue  # the end of a stretch that the range does not have
-        near = [rs.value(quantity, Settled({**rest, unknown: x}))]
+        near = [rs.value(quantity, Settled({**known, unknown: x}))]
         for y in (math.nextafter(x, 0), math.nextafter(x, 2 * x)):
             with contextlib.suppress(errors.ValueRangeError):  # beyond the end of the range
-                near.append(rs.value(quantity, Settled({**rest, unknown: y})))
+                near.append(rs.value(quantity, Settled({**known, unknown: y})))
         # one step of the input may change more than that: no number between is nearer
         # of two large numbers the difference
         close = CLOSE * (100 if quantity in ("peakedness", "running_variance") else 1)
@@ -178,7 +178,7 @@ def put_back(quantity, value, unknown, rest, start):
     if 0 < abs(start) < 1e-75:  # less than what stands for zero
         return
     between = any(a <= start <= b for a, b in itertools.pairwise(roots))
-    assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, rest)
+    assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, known)
 
 
 @pytest.mark.heavy
@@ -190,12 +190,12 @@ def test_solutions_put_back(quantity, cases):
     for inputs, (unknown, given_value) in ((i, pair) for i in smooth for pair in i.items()):
         if unknown in ("model", "hardware", "prices") or entries()[unknown].choices:
             continue
-        rest = {n: x for n, x in inputs.items() if n != unknown}
+        known = {n: x for n, x in inputs.items() if n != unknown}
         if (quantity, unknown) in CONSTANT:
             continue
         start = number(given_value, entries()[unknown]) * float(rng.choice([1.0, 0.83, 1.17]))
         try:
-            value = rs.value(quantity, Settled({**rest, unknown: start}))
+            value = rs.value(quantity, Settled({**known, unknown: start}))
         except (errors.ValueRangeError, errors.MissingInput):  # beyond a range or in another branch: stay
             start = number(given_value, entries()[unknown])
             value = rs.value(quantity, Settled(inputs))
@@ -204,7 +204,7 @@ def test_solutions_put_back(quantity, cases):
         # the quantity may do without it, and other values of it may take more inputs
         with contextlib.suppress(errors.IneffectiveInput, errors.MissingInput):
             try:
-                put_back(quantity, value, unknown, rest, start)
+                put_back(quantity, value, unknown, known, start)
             except errors.ValueRangeError as error:  # chips that decide upon the layout are searched by `deploy`
                 if "decides upon the layout" not in str(error):
                     raise
@@ -232,7 +232,7 @@ SOUGHT += ("bytes_per_weight", "kv_bytes_per_token", "compute_efficiency", "band
 @pytest.mark.parametrize("unknown", SOUGHT)
 def test_solutions_put_back_for_the_lecture(unknown):
     known = LECTURE[unknown] if unknown in LECTURE else rs.value(unknown, Settled(LECTURE))
-    rest = {n: x for n, x in LECTURE.items() if n != unknown}
+    others_known = {n: x for n, x in LECTURE.items() if n != unknown}
     solved = 0
     for quantity in entries():
         if unknown not in ancestors(quantity) or entries()[quantity].choices:
@@ -240,9 +240,9 @@ def test_solutions_put_back_for_the_lecture(unknown):
         try:
             if not is_smooth(quantity, LECTURE):
                 continue
-            value = rs.value(quantity, Settled({**rest, unknown: known}))
+            value = rs.value(quantity, Settled({**others_known, unknown: known}))
             if math.isfinite(value):
-                put_back(quantity, value, unknown, rest, known)
+                put_back(quantity, value, unknown, others_known, known)
                 solved += 1
         except (errors.MissingInput, errors.IneffectiveInput):
             continue
@@ -285,19 +285,19 @@ FLAT = {"cost_per_token": 1e-9, "balance_batch_at_context": 1e-7, "fetched_weigh
 @given(cell=cells(), data=st.data())
 def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     more = {"experts": 256.0, "experts_per_token": 8.0, "dense_parameters": cell["total_parameters"] * 0.1}
-    rest = {n: x for n, x in {**cell, **more, "scale_up_domain": 72.0}.items() if n != unknown}
+    known = {n: x for n, x in {**cell, **more, "scale_up_domain": 72.0}.items() if n != unknown}
     at = data.draw(logarithmic(1, 1e6), label="where the limit is met")
     name = text.split(" ")[0]
-    limit = rs.value(name, Settled({**rest, unknown: at})) if name in entries() and name != unknown else at
+    limit = rs.value(name, Settled({**known, unknown: at})) if name in entries() and name != unknown else at
     assume(math.isfinite(limit) and limit > 0)
     if name in FLAT:  # on its plateau rounding decides point by point
         assume(
-            all(abs(rs.value(name, Settled({**rest, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1))
+            all(abs(rs.value(name, Settled({**known, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1))
         )
-    roots, reason = solutions(unknown, text.format(x=limit), **rest)
+    roots, reason = solutions(unknown, text.format(x=limit), **known)
 
     def holds(y):
-        return meaning(lambda n: y if n == unknown else rs.value(n, Settled({**rest, unknown: y})), limit)
+        return meaning(lambda n: y if n == unknown else rs.value(n, Settled({**known, unknown: y})), limit)
 
     assert roots == sorted(roots)
     assert all(holds(x) for x in roots)
@@ -312,7 +312,7 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
         assert (sides[below] == sides[above]) == ((above - below) % 2 == 0)
     if not roots:
         assert (reason == "always") == sides[0].pop()
-    smallest, largest = (solve(unknown, text.format(x=limit), at=at, **rest).item() for at in ("smallest", "largest"))
+    smallest, largest = (solve(unknown, text.format(x=limit), at=at, **known).item() for at in ("smallest", "largest"))
     assert [smallest, largest] == ([roots[0], roots[-1]] if roots else pytest.approx([math.nan] * 2, nan_ok=True))
 
 

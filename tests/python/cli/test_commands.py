@@ -117,10 +117,10 @@ def test_csv_holds_what_evaluate_gives():
     assert len(rows) == 12
     assert list(rows[0]) == ["batch_size", "context_length", "pass_time", "compute_utilization"]
     for name in rows[0]:
-        wanted, _ = (
+        direct, _ = (
             a.to_numpy() for a in (expected[name].broadcast_like(expected["pass_time"]), expected["pass_time"])
         )
-        assert [float(row[name]) for row in rows] == wanted.reshape(-1).tolist()
+        assert [float(row[name]) for row in rows] == direct.reshape(-1).tolist()
 
 
 def test_rows_are_those_of_the_dataset():
@@ -429,9 +429,9 @@ def test_compare_takes_two_scenario_files(tmp_path):
     for name, batch in (("today", 64), ("tomorrow", 4096)):
         files.append(tmp_path / f"{name}.toml")
         files[-1].write_text(f'batch_size = {batch}\nhardware = "GB200 NVL72"\ncontext_length = "8k"\n')
-    told = output("compare", "pass_time", *map(str, files), "model=DeepSeek-V3", "context_length=1k")
+    printed = output("compare", "pass_time", *map(str, files), "model=DeepSeek-V3", "context_length=1k")
     sides = [{"batch_size": batch, "hardware": "GB200 NVL72"} for batch in (64, 4096)]
-    assert told == f"{rs.compare(*sides, 'pass_time', model='DeepSeek-V3', context_length='1k')}\n"
+    assert printed == f"{rs.compare(*sides, 'pass_time', model='DeepSeek-V3', context_length='1k')}\n"
     files[1].write_text("batch_size = [1, 2]")
     result = run("compare", "pass_tokens", *map(str, files))
     one_line(result)

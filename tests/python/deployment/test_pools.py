@@ -45,8 +45,8 @@ def apart(decode_replicas, prefill_replicas, hours):
     if rs.value("prefill_pool_load", Settled(pool)) >= 1:
         return math.inf, math.inf, math.inf
     handed = {name: float(rs.value(quantity, Settled(pool))) for name, quantity in HANDED.items()}
-    own = Settled({**SERVICE, **ONE, "serving_mode": "disaggregated", "replicas": decode_replicas, **handed})
-    late, slow = (float(rs.value(name, own)) for name in ("time_to_first_token_p99", "time_per_output_token_p99"))
+    decode = Settled({**SERVICE, **ONE, "serving_mode": "disaggregated", "replicas": decode_replicas, **handed})
+    late, slow = (float(rs.value(name, decode)) for name in ("time_to_first_token_p99", "time_per_output_token_p99"))
     return hours * 8 * (prefill_replicas + decode_replicas) / 3600 / (50 * 500), late, slow
 
 
@@ -77,13 +77,13 @@ def test_both_modes_stand_in_one_table(plan):
         SERVICE, hardware="HGX H200", objective="cost_per_output_token", where=GOALS, progress=False,
         units={"cost_per_output_token": "USD/Mtoken"},
     )  # fmt: skip
-    own = table[table["serving_mode"] == "aggregated"]
-    assert own["cost_per_output_token"].tolist() == together.table["cost_per_output_token"].tolist()
-    assert own["prefill_replicas"].isna().all()
-    others = table[table["serving_mode"] == "disaggregated"]
-    assert (others["prefill_pool_load"] < 1).all()
-    spent = (others["chips"] * others["replicas"] + others["prefill_chips"] * others["prefill_replicas"]) * 3 / 3600
-    assert others["cost_per_output_token"].to_numpy() == pytest.approx((spent / 25000 * 1e6).to_numpy(), rel=1e-12)
+    aggregated = table[table["serving_mode"] == "aggregated"]
+    assert aggregated["cost_per_output_token"].tolist() == together.table["cost_per_output_token"].tolist()
+    assert aggregated["prefill_replicas"].isna().all()
+    split = table[table["serving_mode"] == "disaggregated"]
+    assert (split["prefill_pool_load"] < 1).all()
+    spent = (split["chips"] * split["replicas"] + split["prefill_chips"] * split["prefill_replicas"]) * 3 / 3600
+    assert split["cost_per_output_token"].to_numpy() == pytest.approx((spent / 25000 * 1e6).to_numpy(), rel=1e-12)
 
 
 def test_rows_are_inputs_of_any_call(plan):
@@ -230,9 +230,9 @@ def drawn(number):
         prefill=rs.PrefillPool(pool, transfer_time=transfer), requests=200_000, progress=False,
     )  # fmt: skip
     work = token_time * prompt
-    own = {"prefill_time": work, "prompt_pass_overhead": fixed, "prompt_work_time": work, "prefill_replicas": pool}
+    prompts = {"prefill_time": work, "prompt_pass_overhead": fixed, "prompt_work_time": work, "prefill_replicas": pool}
     handed = {
-        name: float(rs.value(quantity, Settled(lengths | own)))
+        name: float(rs.value(quantity, Settled(lengths | prompts)))
         for name, quantity in HANDED.items()
         if name != "exposed_kv_transfer_time"
     }

@@ -52,16 +52,16 @@ def test_as_looking_at_every_layout(question):
             rs.deploy(question["more"], **requested)
         return
     plan = rs.deploy(question["more"], **requested, progress=False)
-    own = own_columns(question)
+    columns = own_columns(question)
     met = {key: x for key, x in expected.items() if not math.isnan(x)}
-    assert dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
+    assert dict(zip(plan.table[columns].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
     values = plan.table[name].to_numpy()
     assert np.array_equal(values, np.sort(values)[:: -1 if maximize else 1])
     if met:
         assert rs.value(name, plan.at(len(values))) == values[-1]
     rejected = plan.rejected.dropna(subset="margin")
-    others = set(rejected[own].itertuples(index=False, name=None)) if len(rejected) else set()
-    assert others == set(expected) - set(met)
+    refused = set(rejected[columns].itertuples(index=False, name=None)) if len(rejected) else set()
+    assert refused == set(expected) - set(met)
     assert (rejected["margin"] <= 0).all()
 
 
@@ -98,13 +98,13 @@ def test_training_is_as_looking_at_every_layout():
             key = (chips, stages, copies, tensor)
             expected[key] = min(expected.get(key, math.inf), rs.value("pretraining_cost", inputs))
     plan = rs.deploy(objective="pretraining_cost", where="pretraining_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
-    own = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
+    columns = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
     assert (
-        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["pretraining_cost"], strict=True))
+        dict(zip(plan.table[columns].itertuples(index=False, name=None), plan.table["pretraining_cost"], strict=True))
         == expected
     )
     assert len(expected) > 3
-    assert not set(plan.rejected[own].itertuples(index=False, name=None)) & set(expected)
+    assert not set(plan.rejected[columns].itertuples(index=False, name=None)) & set(expected)
     assert rs.value("pretraining_cost", plan.best) == plan.table["pretraining_cost"].iloc[0]
 
 
@@ -343,10 +343,10 @@ def test_margin_of_sums():
     """Sums on both sides: the room is a share of the limit, the right side."""
     rule = "time_to_first_token + 5 * queue_time <= 2 * time_to_first_token + 100 ms"
     result = rs.deploy(chips=[8, 64], where=rule, also=["time_to_first_token", "queue_time"], **ONE).table
-    left = result["time_to_first_token"] + 5 * result["queue_time"]
-    right = 2 * result["time_to_first_token"] + 0.1
-    assert (left <= right).all()
-    assert np.allclose(result[rule], (right - left) / right, rtol=1e-12)
+    total = result["time_to_first_token"] + 5 * result["queue_time"]
+    limit = 2 * result["time_to_first_token"] + 0.1
+    assert (total <= limit).all()
+    assert np.allclose(result[rule], (limit - total) / limit, rtol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------------------ inputs
@@ -590,8 +590,8 @@ def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
 
 
 def test_calibrations_of_ones_own_and_lists_of_them():
-    own = dataclasses.replace(rs.calibration(), name="ours")
-    plan = rs.deploy(chips=64, calibration=own, **ONE)
+    renamed = dataclasses.replace(rs.calibration(), name="ours")
+    plan = rs.deploy(chips=64, calibration=renamed, **ONE)
     assert rs.value("cost_per_output_token", plan.best) == plan.table["cost_per_output_token"].iloc[0]
     both = rs.deploy(chips=64, calibration=["floor", "serving"], **ONE)
     assert set(both.table["calibration"]) == {"floor", "serving"}

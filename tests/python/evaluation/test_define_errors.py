@@ -20,9 +20,9 @@ _scope = pytest.fixture(scope, autouse=True)
 
 def outside():
     """A value of another formula, long over."""
-    kept = []
-    rs.define("leaking", "s", lambda pass_time: kept.append(pass_time) or pass_time, brief="x")
-    return kept[0]
+    leaked = []
+    rs.define("leaking", "s", lambda pass_time: leaked.append(pass_time) or pass_time, brief="x")
+    return leaked[0]
 
 
 MISTAKES = [
@@ -123,9 +123,9 @@ MISTAKES = [
 def test_a_mistake_is_told_at_once(formula, message):
     with pytest.raises(errors.RoofslateError) as caught:
         rs.define("wrong", "s", formula, brief="x")
-    told = str(caught.value)
-    assert message in told
-    assert told.startswith("formula " if isinstance(formula, str) else "definition of 'wrong': ")
+    text = str(caught.value)
+    assert message in text
+    assert text.startswith("formula " if isinstance(formula, str) else "definition of 'wrong': ")
     assert "wrong" not in entries()
     units_differ = isinstance(caught.value, errors.UnitError)
     assert units_differ == any(
@@ -230,9 +230,9 @@ def test_names_that_calls_use_are_refused():
     arguments = [inspect.signature(call).parameters.values() for call in calls]
     keywords = {
         p.name
-        for own in arguments
-        if any(p.kind is p.VAR_KEYWORD and p.name == "inputs" for p in own)
-        for p in own
+        for parameters in arguments
+        if any(p.kind is p.VAR_KEYWORD and p.name == "inputs" for p in parameters)
+        for p in parameters
         if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
     }
     assert len(keywords) > 10
@@ -268,9 +268,9 @@ def test_names_that_calls_use_are_refused():
     ],
 )
 def test_texts_that_are_refused(keywords, message):
-    told = str(refused("x1", keywords.pop("unit", "s"), lambda pass_time: pass_time, **keywords))
-    assert message in told
-    assert len(told) < 500
+    text = str(refused("x1", keywords.pop("unit", "s"), lambda pass_time: pass_time, **keywords))
+    assert message in text
+    assert len(text) < 500
 
 
 def test_texts_that_are_taken():

@@ -222,8 +222,8 @@ def computed(tree, values):
     if kind == "scaled":
         return parts[0] * computed(parts[1], values)
     if kind == "where":
-        relation, *rest, turned = parts
-        a, b, yes, no = (computed(part, values) for part in rest)
+        relation, *operands, turned = parts
+        a, b, yes, no = (computed(part, values) for part in operands)
         holds = getattr(operator, relation)(a, b)
         both = rs.math.logical_and(rs.math.logical_or(holds, a < b), rs.math.logical_not(b > a * 2))
         return rs.math.where(both if turned else holds, yes, no)
@@ -251,11 +251,11 @@ def test_what_is_defined_is_what_numpy_computes(tree, seed):
     def formula(pass_time, compute_time, kv_fetch_time):
         return computed(tree, {"pass_time": pass_time, "compute_time": compute_time, "kv_fetch_time": kv_fetch_time})
 
-    along = Settled({name: xr.DataArray(x, dims="point") for name, x in values.items()})
+    points = Settled({name: xr.DataArray(x, dims="point") for name, x in values.items()})
     with rs.definitions():
         rs.define("tried", "s", formula, brief="x")
-        result = rs.evaluate("tried", along)
-        counts = [rs.count("tried <= 1 s", along, prune=prune) for prune in (False, True)]
+        result = rs.evaluate("tried", points)
+        counts = [rs.count("tried <= 1 s", points, prune=prune) for prune in (False, True)]
         low, high = rs.bounds("tried", Settled({name: (x.min(), x.max()) for name, x in values.items()}))
     np.testing.assert_array_equal(result, np.broadcast_to(expected, 60))
     assert counts == [(result <= 1).sum()] * 2

@@ -98,8 +98,8 @@ def test_bounds_of_a_time_are_reached(decode, bits):
     low, high = rs.bounds("pass_time", {**decode, **ranges})
     assert rs.bounds("pass_time", {**decode, **ranges}, units="ms") == (low / 1e-3, high / 1e-3)
     words = rs.bounds("pass_time", decode, overlap=["board", "none"])
-    apart = [rs.value("pass_time", decode, overlap=word) for word in ("board", "none")]
-    assert words == (min(apart), max(apart))
+    by_overlap = [rs.value("pass_time", decode, overlap=word) for word in ("board", "none")]
+    assert words == (min(by_overlap), max(by_overlap))
     assert rs.bounds("batch_size", batch_size=("1", "8k")) == (1, 8000)
     presets = rs.bounds("hbm_bandwidth", hardware=["H200", "B200", "H100"])
     assert presets == (rs.hardware["H100"].values["hbm_bandwidth"], rs.hardware["B200"].values["hbm_bandwidth"])

@@ -383,12 +383,12 @@ def test_progress_is_told(decode):
         "quantiles": lambda **how: rs.quantiles("pass_time", 0.5, question, **how),
     }
     for name, fold in folds.items():
-        told = []
-        fold(progress=lambda done, total, told=told: told.append((done, total)))
-        assert told, name
-        assert told == sorted(told), name
-        assert all(0 <= done <= total for done, total in told), name
-        assert len({total for _, total in told}) == 1, name
+        reports = []
+        fold(progress=lambda done, total, reports=reports: reports.append((done, total)))
+        assert reports, name
+        assert reports == sorted(reports), name
+        assert all(0 <= done <= total for done, total in reports), name
+        assert len({total for _, total in reports}) == 1, name
 
         def stop(*_):
             raise ZeroDivisionError("stop here")

@@ -80,9 +80,9 @@ def test_rows_are_told_apart_by_release_and_recipe() -> None:
     assert runs.kinds("recipe") == ["mxfp8"]
     assert measurements.read(table_of().drop(columns="framework")).kinds("release") == [None]
     assert measurements.read(table_of(release="mine")).kinds("release") == ["Megatron Bridge 26.06"]
-    own = table_of(release="mine", recipe="block-wise").drop(columns="framework")
-    assert measurements.read(own).kinds("release") == ["mine"]
-    assert measurements.read(own).kinds("recipe") == ["block-wise"]
+    labeled = table_of(release="mine", recipe="block-wise").drop(columns="framework")
+    assert measurements.read(labeled).kinds("release") == ["mine"]
+    assert measurements.read(labeled).kinds("recipe") == ["block-wise"]
 
 
 def test_errors_are_given_by_release_and_recipe() -> None:

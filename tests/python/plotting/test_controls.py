@@ -273,11 +273,11 @@ def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = rs.explore(chart)
     monkeypatch.setattr(chart, "_data", lambda **inputs: (computed.append(1), original(**inputs))[1])
     slider = explorer.controls["context_length"].slider
-    taken, alone = [], []
+    seconds, alone = [], []
     for _ in range(9):
         start = time.perf_counter()
         slider.value *= 1.05
-        taken.append(time.perf_counter() - start)
+        seconds.append(time.perf_counter() - start)
         count = len(computed)
         start = time.perf_counter()
         figure = chart(context_length=slider.value).figure
@@ -285,8 +285,8 @@ def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         alone.append(time.perf_counter() - start)
         pyplot.close(figure)
         del computed[count:]
-    assert len(computed) == len(taken)
-    assert min(taken) < 3 * min(alone)
+    assert len(computed) == len(seconds)
+    assert min(seconds) < 3 * min(alone)
 
 
 def test_reset_moves_everything_back() -> None:

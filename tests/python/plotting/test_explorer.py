@@ -27,7 +27,7 @@ from roofslate.registry.registry import entries
 from support.explorers import CELL, moved, run
 from support.slices import every_third
 
-LECTURE = [made.name for made in charts.all() if made.input_names]
+LECTURE = [chart.name for chart in charts.all() if chart.input_names]
 # charts that have lists alone, and inputs that they take
 OTHERS: dict[str, dict[str, Any]] = {
     "scale_up_domains": {"hardware": "GB200 NVL72"},
@@ -63,10 +63,10 @@ def pixels(figure: Any) -> np.ndarray:
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", LECTURE)
 def test_a_chart_starts_as_the_lectures_picture(name: str) -> None:
-    made = charts.find(name)
+    chart = charts.find(name)
     explorer = rs.explore(name)
-    table = made.data()
-    same = made.data(**explorer.values)
+    table = chart.data()
+    same = chart.data(**explorer.values)
     assert same.equals(table)
     assert repr(same.attrs) == repr(table.attrs)
     assert explorer.controls
@@ -81,7 +81,7 @@ def test_charts_know_what_moves_them() -> None:
     assert charts.retrieve_or_hold.inputs["hardware"] == "B200 (lecture)"
     assert charts.pipeline_inference.inputs == {"hop_latency": 2.5e-3, "pipeline_stages": 4, "stage_time": 5e-3}
     assert "practical_margin" not in charts.cost_vs_context.inputs  # beside the batch it has no say
-    assert set(OTHERS) == {made.name for made in charts.all() if not made.input_names}
+    assert set(OTHERS) == {chart.name for chart in charts.all() if not chart.input_names}
 
 
 @pytest.mark.parametrize("name", sorted(OTHERS))
@@ -196,9 +196,9 @@ def test_numbers_are_written_large_with_their_units() -> None:
 
 def test_a_picture_is_told_in_words_and_keeps_its_size() -> None:
     explorer = rs.explore("latency_vs_batch")
-    made = charts.latency_vs_batch
-    assert f'alt="{made.subject}. {made.brief}"' in explorer._canvas.value
-    width, height = (round(96 * inches) for inches in made.size)
+    chart = charts.latency_vs_batch
+    assert f'alt="{chart.subject}. {chart.brief}"' in explorer._canvas.value
+    width, height = (round(96 * inches) for inches in chart.size)
     assert f'width="{width}" height="{height}"' in explorer._canvas.value
     assert "max-width:100%" in explorer._canvas.value
     explorer = rs.explore("pass_time", batch_size=rs.geomspace(1, 4096, 20), context_length="8k", **CELL)
@@ -207,19 +207,19 @@ def test_a_picture_is_told_in_words_and_keeps_its_size() -> None:
 
 def test_the_layout_is_held_while_the_words_around_the_axes_stay_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = rs.explore("latency_vs_batch", context_length="8k", chips=72, **CELL)
-    made = []
+    layouts = []
     execute = ConstrainedLayoutEngine.execute
-    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *given: (made.append(1), execute(*given)))
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *given: (layouts.append(1), execute(*given)))
     explorer.controls["context_length"].slider.value = 8200
-    assert not made
+    assert not layouts
     (ax,) = explorer.figure.axes
-    held = ax.get_position().bounds
+    bounds = ax.get_position().bounds
     explorer.figure.savefig(io.BytesIO())  # which makes the layout
-    assert made
-    assert held == pytest.approx(ax.get_position().bounds, abs=0.005)  # less than two pixels
-    made.clear()
+    assert layouts
+    assert bounds == pytest.approx(ax.get_position().bounds, abs=0.005)  # less than two pixels
+    layouts.clear()
     explorer.controls["chips"].slider.value = 1000  # other ticks
-    assert made
+    assert layouts
 
 
 def test_pictures_leave_no_figure_open() -> None:
@@ -234,10 +234,10 @@ def test_pictures_leave_no_figure_open() -> None:
 
 def test_a_figure_that_was_taken_stays_as_it_was() -> None:
     explorer = rs.explore("latency_vs_batch", context_length="8k", **CELL)
-    taken = explorer.figure
-    before = pixels(taken)
+    figure = explorer.figure
+    before = pixels(figure)
     explorer.set(context_length="64k")
-    assert (pixels(taken) == before).all()
+    assert (pixels(figure) == before).all()
     assert (pixels(explorer.figure) != before).any()
 
 
@@ -285,9 +285,9 @@ def test_definitions_that_were_local_stay_known() -> None:
     ids=str,
 )
 def test_bad_inputs_are_refused_at_once(what: Any, inputs: dict[str, Any], error: type, said: str) -> None:
-    with pytest.raises(error, match=said) as told:
+    with pytest.raises(error, match=said) as caught:
         rs.explore(what, **inputs)
-    assert isinstance(told.value, RoofslateError)
+    assert isinstance(caught.value, RoofslateError)
 
 
 def test_a_preset_that_no_code_can_name_is_refused() -> None:
@@ -344,8 +344,8 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     cell = {"cell_type": "code", "id": "explorer", "metadata": {}, "execution_count": None, "outputs": []}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = {"cells": [{**cell, "source": NOTEBOOK}], "metadata": {"kernelspec": kernel}}
-    told = json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5})
-    (folder / "explore.ipynb").write_text(told, encoding="utf-8")
+    text = json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5})
+    (folder / "explore.ipynb").write_text(text, encoding="utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.set_default_timeout(1000 * PATIENCE)
     trouble: list[str] = []

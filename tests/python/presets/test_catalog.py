@@ -499,8 +499,8 @@ def test_a_preset_is_read_without_the_others():
 
 @pytest.mark.parametrize("section", KINDS)
 def test_presets_read_alone_are_those_of_the_files(section):
-    whole = getattr(catalogs, section)
-    presets = dict(whole)
+    catalog = getattr(catalogs, section)
+    presets = dict(catalog)
     alone = library.Shipped()
     for name, preset in presets.items():
         one = alone.find(section, name)

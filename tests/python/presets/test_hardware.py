@@ -92,9 +92,9 @@ def published() -> Iterator[tuple[str, dict[str, float]]]:
     for row in PUBLISHED.strip().splitlines():
         *name, last = row.rsplit(maxsplit=len(COLUMNS) - 1)[0].rsplit(maxsplit=1)
         cells = [last, *row.rsplit(maxsplit=len(COLUMNS) - 1)[1:]]
-        told = zip(COLUMNS, cells, strict=True)
+        columns = zip(COLUMNS, cells, strict=True)
         # links of a torus: their number times the bandwidth of one
-        numbers = {key: math.prod(map(float, cell.split("*"))) * unit for (key, unit), cell in told if cell != "-"}
+        numbers = {key: math.prod(map(float, cell.split("*"))) * unit for (key, unit), cell in columns if cell != "-"}
         yield name[0].strip(), numbers
 
 
@@ -110,9 +110,11 @@ def test_chips_have_the_published_figures(name: str) -> None:
 
 def test_the_table_has_all_chips() -> None:
     chips = {name for name, chip in rs.hardware.items() if "chips" not in chip.values and "lecture" not in name}
-    told = {rs.hardware[name.replace(" (Trillium)", "").replace(" (Ironwood)", "")].name for name in PUBLISHED_NUMBERS}
-    assert chips - told == {"A100-40", "L40S", "Rubin training"}
-    assert len(told) == 42
+    listed = {
+        rs.hardware[name.replace(" (Trillium)", "").replace(" (Ironwood)", "")].name for name in PUBLISHED_NUMBERS
+    }
+    assert chips - listed == {"A100-40", "L40S", "Rubin training"}
+    assert len(listed) == 42
 
 
 def test_peaks_are_dense_and_rise_with_fewer_bits() -> None:
@@ -622,10 +624,10 @@ def test_generations_draw_all_chips_and_their_records() -> None:
     panels = charts.hardware_generations().child_axes
     for panel, name in zip(panels, ("peak_flops", "hbm_bandwidth", "hbm_capacity", "balance_tokens"), strict=True):
         assert panel.get_yscale() == "log"
-        for vendor, own in table.groupby("vendor"):
+        for vendor, chips in table.groupby("vendor"):
             drawn = line(panel, str(vendor))
-            assert drawn.get_xdata().tolist() == own["announced"].tolist()
-            assert drawn.get_ydata().tolist() == own[name].tolist()
+            assert drawn.get_xdata().tolist() == chips["announced"].tolist()
+            assert drawn.get_ydata().tolist() == chips[name].tolist()
             assert drawn.get_linestyle() == "None"
     for panel, name in zip(panels[:3], ("peak_flops", "hbm_bandwidth", "hbm_capacity"), strict=True):
         record = line(panel, "record")
@@ -635,7 +637,7 @@ def test_generations_draw_all_chips_and_their_records() -> None:
         assert set(heights) == set(np.maximum.accumulate(table[name].to_numpy()))
     claim = line(panels[3], "claimed balance_tokens")
     assert set(claim.get_ydata()) == {300.0}
-    newest = {own.index[-1] for _, own in table.groupby("vendor")}
+    newest = {chips.index[-1] for _, chips in table.groupby("vendor")}
     assert {"TPU 7x", "Trainium3", "MI355X", "Rubin"} == newest
     for panel, marked in ((panels[0], {"A100-80", "H100", "GB200", "Rubin"}), (panels[3], {"TPU v6e", "Trainium3"})):
         assert {text.get_text() for text in panel.texts} & set(rs.hardware) == marked | newest

@@ -79,17 +79,17 @@ class Deployment:
         self.ratio = mean_cost(self.weights, 1 / balance, exponent, self.shortest, threshold)
         beyond = mean_cost(self.weights, 1 / balance, exponent, threshold, self.longest)
         markup = between(1.2, 300)
-        answer, kept, read = (between(*MARKUP) for _ in range(3))
+        answer, cached, read = (between(*MARKUP) for _ in range(3))
         exact = {"input": prompt, "output": prompt * answer * self.ratio, "long_output": prompt * answer * beyond}
         # the tier that the provider takes is one in which an hour costs neither next to nothing nor ten prompts
         rents = {
             name: (self.chip_price / self.capacity if name == "HBM" else x["tier_price"] / x["tier_capacity"])
             for name, x in TIERS.items()
         }
-        premium = {name: 3600 * kept * self.kv_bytes * rent / prompt for name, rent in rents.items()}
+        premium = {name: 3600 * cached * self.kv_bytes * rent / prompt for name, rent in rents.items()}
         fair = [name for name, x in premium.items() if 0.2 < x < 10]
         self.tier = str(chance.choice(fair or [min(premium, key=lambda name: abs(math.log(premium[name])))]))
-        self.hold = markup * kept * self.kv_bytes * rents[self.tier]
+        self.hold = markup * cached * self.kv_bytes * rents[self.tier]
         bandwidth = self.bandwidth if self.tier == "HBM" else TIERS[self.tier]["tier_bandwidth"]
         device = self.chip_price if self.tier == "HBM" else TIERS[self.tier]["tier_price"]
         exact["cache_read"] = read * (self.kv_bytes * device / bandwidth + prompt * between(0.01, 0.2))
@@ -300,8 +300,8 @@ def test_prices_that_no_course_of_the_cost_explains(
     result = rs.infer(prices, **known)
     for what in (*CAUSES, "kv_bytes_per_token"):
         assert (result[what].verdict, result[what].why) == ("contradiction", why)
-    told = result.contradictions["factor"].drop("I38")
-    assert dict(told) == pytest.approx(factors, rel=1e-9)  # rounding and markups at their most favourable
+    contradictions = result.contradictions["factor"].drop("I38")
+    assert dict(contradictions) == pytest.approx(factors, rel=1e-9)  # rounding and markups at their most favourable
 
 
 def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> None:
@@ -314,8 +314,8 @@ def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> No
     assert (kv.low, kv.high) == pytest.approx((kv.nominal / 1.25, kv.nominal / 0.8))  # the threshold's alignment
     assert kv.why == "the threshold, above which KV-cache and weight reads take longer than compute"
     assert (result["kink_context"].low, result["kink_context"].why) == (pytest.approx(160e3), "the threshold")
-    kept = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
-    row = kept.contradictions.loc["KV cache per token"]
+    with_storage = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
+    row = with_storage.contradictions.loc["KV cache per token"]
     assert (row["one"], row["other"]) == ("long_context_threshold", "hold_price")
 
 
@@ -353,9 +353,9 @@ def test_what_is_lacking_is_said() -> None:
     stored = rs.infer({**LIST, "cache_storage": "$4/Mtok/h"})
     assert (stored["hold_price"].why, stored["paying_hold_time"].verdict) == ("listed", "not determined")
     assert stored["paying_hold_time"].why == "lacks a cached-input price"
-    kept = rs.infer("Claude Opus 4.5")
-    assert kept["kv_bytes_per_token"].verdict == "not determined"
-    assert "HBM" in kept["kv_bytes_per_token"].why  # by tier, keeping tells
+    with_cache = rs.infer("Claude Opus 4.5")
+    assert with_cache["kv_bytes_per_token"].verdict == "not determined"
+    assert "HBM" in with_cache["kv_bytes_per_token"].why  # by tier, keeping tells
     assert rs.infer("Claude Opus 4.5", tiers="HBM")["kv_bytes_per_token"].verdict == "interval"
 
 
@@ -374,9 +374,9 @@ def test_every_list_gives_verdicts(name: str) -> None:
         "hold_price",
         "tier_drain_time",
     } <= set(table.index)
-    told = table[table["verdict"] == "interval"]
-    assert (told["low"] <= told["nominal"]).all()
-    assert (told["nominal"] <= told["high"]).all()
+    intervals = table[table["verdict"] == "interval"]
+    assert (intervals["low"] <= intervals["nominal"]).all()
+    assert (intervals["nominal"] <= intervals["high"]).all()
     assert table["why"].str.len().gt(5).all()
     assert table.loc["decode_cost_ratio", "verdict"] == "interval"
     long = "long_output_price" in rs.api_prices[name].values
@@ -533,10 +533,10 @@ def test_architectures_have_the_cache_that_was_inferred() -> None:
     shapes = table[table["kind"] == "shape"]
     assert len(shapes) > 20
     assert shapes["kv_bytes_per_token"].between(kv.low, kv.high).all()
-    own = shapes["layers"] / shapes["sharing"]
+    cached = shapes["layers"] / shapes["sharing"]
     size = {"bf16": 2, "fp8": 1, "fp4": 0.5}
     elements = shapes["kv_latent_size"].fillna(2 * shapes["kv_heads"] * shapes["head_size"])
-    assert (own * elements * shapes["kv_format"].map(size)).to_numpy() == pytest.approx(shapes["kv_bytes_per_token"])
+    assert (cached * elements * shapes["kv_format"].map(size)).to_numpy() == pytest.approx(shapes["kv_bytes_per_token"])
     # the lecture's: one cache for all layers, eight heads of 128, a byte each
     lecture = {"kv_heads": 8, "head_size": 128, "kv_format": "fp8"}
     shared = shapes[shapes["layers"] == shapes["sharing"]]
@@ -555,8 +555,8 @@ def test_the_picture_shows_the_intervals() -> None:
     (band,) = [patch for patch in ax.patches if patch.get_label() == "verdict"]
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((kv.low, kv.high))
     lines = {str(line.get_label()): line for line in ax.get_lines()}
-    kept = result.tiers.loc["HBM"]
-    assert lines["hold price, HBM"].get_xdata() == pytest.approx((kept["low"], kept["high"]))
+    hbm = result.tiers.loc["HBM"]
+    assert lines["hold price, HBM"].get_xdata() == pytest.approx((hbm["low"], hbm["high"]))
     assert ax.get_xscale() == "log"
     rs.infer(LIST).plot()
 

@@ -171,9 +171,9 @@ def test_a_comparison_holds_where_it_does_in_python(values, sides, relations):
     conditions = parse_conditions(ours, allow_equality=True)
     assert len(conditions) == len(sides) - 1
     compare = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne}
-    held = all(compare[c.relation](computed(c.lhs, values), computed(c.rhs, values)) for c in conditions)
+    met = all(compare[c.relation](computed(c.lhs, values), computed(c.rhs, values)) for c in conditions)
     with np.errstate(all="ignore"):
-        assert held == bool(eval(python, {"__builtins__": {}}, {**PYTHON, **values}))
+        assert met == bool(eval(python, {"__builtins__": {}}, {**PYTHON, **values}))
     assert all(c.lhs.unit == c.rhs.unit == "s" for c in conditions)
 
 
@@ -194,11 +194,11 @@ def test_the_parts_of_a_condition():
         condition.relation = "<"
 
 
-@pytest.mark.parametrize(("given", "kept"), [(">", "<"), (">=", "<="), ("<", "<"), ("<=", "<=")])
-def test_greater_is_turned_around(given, kept):
+@pytest.mark.parametrize(("given", "relation"), [(">", "<"), (">=", "<="), ("<", "<"), ("<=", "<=")])
+def test_greater_is_turned_around(given, relation):
     condition = one(f"pass_time {given} 50 ms")
     names = [side.quantities for side in (condition.lhs, condition.rhs)]
-    assert (condition.relation, names) == (kept, [(), ("pass_time",)] if given[0] == ">" else [("pass_time",), ()])
+    assert (condition.relation, names) == (relation, [(), ("pass_time",)] if given[0] == ">" else [("pass_time",), ()])
     assert condition.text == f"pass_time {given} 50 ms"
 
 
@@ -213,13 +213,13 @@ def test_a_chain_is_two_conditions():
 
 
 def test_a_list_is_a_conjunction_and_so_is_and():
-    apart = parse_conditions(["pass_time < 1 s", "1 < compute_time < 2 and overlap != 'none'"])
+    separate = parse_conditions(["pass_time < 1 s", "1 < compute_time < 2 and overlap != 'none'"])
     together = parse_conditions("pass_time < 1 s and 1 < compute_time < 2\n and overlap != 'none'")
-    assert apart == together
-    assert len(apart) == 4
+    assert separate == together
+    assert len(separate) == 4
     assert parse_conditions([]) == ()
-    assert parse_conditions(("pass_time < 1 s",)) == apart[:1]
-    assert parse_conditions(np.str_("pass_time < 1 s")) == apart[:1]
+    assert parse_conditions(("pass_time < 1 s",)) == separate[:1]
+    assert parse_conditions(np.str_("pass_time < 1 s")) == separate[:1]
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ def test_prompts_hide_the_streamed_weights() -> None:
     short, long = (rs.value("prefill_latency", {**SERVED, "input_tokens": n}, **off) for n in (200, 20_000))
     assert short == pytest.approx(stream, rel=1e-12)
     assert long == rs.value("prefill_latency", {**SERVED, "input_tokens": 20_000})
-    apart = {**SERVED, "input_tokens": 200, "serving_mode": "disaggregated"}
-    assert rs.value("prefill_time", apart, **off) == pytest.approx(stream, rel=1e-12)
+    disaggregated = {**SERVED, "input_tokens": 200, "serving_mode": "disaggregated"}
+    assert rs.value("prefill_time", disaggregated, **off) == pytest.approx(stream, rel=1e-12)
 
 
 def test_a_swap_beats_recomputing_above_the_break_even_bandwidth() -> None:

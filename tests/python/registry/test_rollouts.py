@@ -99,9 +99,9 @@ SHAPES = st.fixed_dictionaries(
 def test_derivatives_are_those_of_differences(shape: dict[str, float]) -> None:
     scenario = Settled({**BATCH, **shape})
     for name in ("longest_rollout_tokens", "last_rollouts_tokens", "mean_rollout_tokens", "rollout_passes"):
-        taken = [key for key in shape if key in rs.quantity(name).needs or key == "rollout_length_limit"]
-        slopes = rs.gradient(name, scenario, to=taken)
-        for key in taken:
+        inputs = [key for key in shape if key in rs.quantity(name).needs or key == "rollout_length_limit"]
+        slopes = rs.gradient(name, scenario, to=inputs)
+        for key in inputs:
             step = 1e-3 * shape[key]
             at = [float(rs.value(name, Settled(scenario | {key: shape[key] + k * step}))) for k in (-2, -1, 1, 2)]
             difference = (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * step)

@@ -55,7 +55,7 @@ def drawn(number: int) -> tuple[Sessions, float]:
 def test_hit_rates_are_those_of_a_simulated_cache() -> None:
     errors = []
     for number in range(64):
-        sessions, room = drawn(number)
+        sessions, slots = drawn(number)
         scenario = {
             "turns": sessions.turns,
             "turns_distribution": "fixed" if sessions.is_fixed else "geometric",
@@ -67,12 +67,12 @@ def test_hit_rates_are_those_of_a_simulated_cache() -> None:
             "session_rate": sessions.rate,
         }
         after_a_turn = float(rs.value("input_tokens", Settled(scenario))) + sessions.turn_output
-        cache = {"session_kv_bytes": after_a_turn, "prefix_cache_capacity": room * after_a_turn}
+        cache = {"session_kv_bytes": after_a_turn, "prefix_cache_capacity": slots * after_a_turn}
         names = ["prefix_hit_rate", "request_hit_rate", "fresh_input_cv"]
         by_tokens, by_requests, fresh = (float(rs.value(name, Settled({**scenario, **cache}))) for name in names)
         paused = sessions.rate * (sessions.turns - 1)
         turns = int(np.clip(15 * sessions.turns * paused, 20_000, 120_000))
-        simulated = simulate(sessions, room * after_a_turn, turns, seed=number)
+        simulated = simulate(sessions, slots * after_a_turn, turns, seed=number)
         errors.append(
             (by_tokens - simulated.by_tokens, by_requests - simulated.by_requests, fresh / simulated.fresh_cv - 1)
         )
@@ -133,8 +133,8 @@ def test_hits_of_tokens_and_of_requests_differ() -> None:
 
 
 def test_dropped_thinking_breaks_the_prefix() -> None:
-    whole = rs.value("new_prompt_tokens", AGENT)
-    assert rs.value("new_prompt_tokens", AGENT, kept_output_share=0.99) > whole + 300
+    all_kept = rs.value("new_prompt_tokens", AGENT)
+    assert rs.value("new_prompt_tokens", AGENT, kept_output_share=0.99) > all_kept + 300
 
 
 def test_prefixes_in_hbm_take_room_from_running_sequences() -> None:

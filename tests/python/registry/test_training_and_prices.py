@@ -91,12 +91,12 @@ def test_no_other_size_is_cheaper_for_the_loss(name: str) -> None:
         name, active_parameters=100e9, inference_tokens=served, decode_inefficiency=inefficiency
     ).iloc[0]
     size = 100e9 * np.exp(np.linspace(-0.2, 2, 4001))
-    left = (
+    remaining_loss = (
         best["pretraining_loss"]
         - law["irreducible_loss"]
         - law["loss_size_coefficient"] * size ** -law["loss_size_exponent"]
     )
-    tokens = (law["loss_data_coefficient"] / left) ** (1 / law["loss_data_exponent"])
+    tokens = (law["loss_data_coefficient"] / remaining_loss) ** (1 / law["loss_data_exponent"])
     cost = 6 * size * tokens + 2 * inefficiency * size * served
     ours = 6 * 100e9 * best["optimal_pretraining_tokens"] + 2 * inefficiency * 100e9 * served
     assert size[np.argmin(cost)] == pytest.approx(100e9, rel=1e-3)
@@ -252,9 +252,9 @@ def test_tiers_as_a_table() -> None:
     ("faster", "slower", "seconds"), [("HBM", "DDR", 0.0223), ("DDR", "NVMe", 5.55), ("NVMe", "HDD", 2.85 * 3600)]
 )
 def test_neighbours_cost_the_same_when_they_switch(faster: str, slower: str, seconds: float) -> None:
-    here = rs.storage[faster].values
-    there = {f"slower_{name}": value for name, value in rs.storage[slower].values.items()}
-    moment = rs.value("tier_switch_time", {**here, **there})
+    faster_tier = rs.storage[faster].values
+    slower_tier = {f"slower_{name}": value for name, value in rs.storage[slower].values.items()}
+    moment = rs.value("tier_switch_time", {**faster_tier, **slower_tier})
     assert moment == pytest.approx(seconds, rel=5e-3)
     costs = [
         rs.value("tier_cost", rs.storage[name].values, hold_time=moment, model="lecture") for name in (faster, slower)

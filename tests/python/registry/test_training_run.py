@@ -202,12 +202,12 @@ def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_bubbles_and_live_microbatches_as_published(stages, chunks):
     """Forward pass and both kinds of gradients take as long; micro-batches are as many as each schedule asks for."""
-    n, rest = 64, stages - 1
+    n, later_stages = 64, stages - 1
     published = {
-        "gpipe": (rest / n, n),
-        "1f1b": (rest / n, stages),
-        "interleaved": (rest / n / chunks, stages * (1 + rest / (stages * chunks))),
-        "zb_h1": (rest / (3 * n), stages),
+        "gpipe": (later_stages / n, n),
+        "1f1b": (later_stages / n, stages),
+        "interleaved": (later_stages / n / chunks, stages * (1 + later_stages / (stages * chunks))),
+        "zb_h1": (later_stages / (3 * n), stages),
         "zb_h2": (0, 2 * stages - 1),
         "zb_v": (0, stages),
         "dualpipe": ((stages / 2 - 1) * 2 / (3 * n), stages + 1),
@@ -270,7 +270,7 @@ def test_activations_of_a_layer_as_published(t, s, b, a, width):
     requested = {"chips": t, "tensor_parallel": t, "global_batch_size": b, "microbatches": 1, "sequence_length": s}
     requested |= {"hidden_size": h, "attention_heads": a, "layers": 48, "activations_of_a_layer": 17}
     sbh, scores = s * b * h, 5 * a * s / h
-    for policy, divided, kept, expected in (
+    for policy, divided, score_bytes, expected in (
         ("all", "off", 5, sbh * (10 + 24 / t + scores / t)),
         ("all", "on", 5, sbh * (34 / t + scores / t)),
         ("all", "off", 0, sbh * (10 + 24 / t)),
@@ -282,12 +282,12 @@ def test_activations_of_a_layer_as_published(t, s, b, a, width):
             requested,
             activation_policy=policy,
             sequence_parallel=divided,
-            kept_score_bytes=kept,
+            kept_score_bytes=score_bytes,
         )
         assert result == pytest.approx(expected, rel=1e-12)
     if t == 1:
-        whole = rs.value("layer_activation_bytes", requested, activation_policy="all", kept_score_bytes=5)
-        assert whole == pytest.approx(sbh * (34 + scores), rel=1e-12)
+        on_one_chip = rs.value("layer_activation_bytes", requested, activation_policy="all", kept_score_bytes=5)
+        assert on_one_chip == pytest.approx(sbh * (34 + scores), rel=1e-12)
 
 
 def test_the_first_stage_keeps_all_layers():
@@ -332,7 +332,7 @@ def hops(schedule, stages, chunks):
         "zb_v": [*range(stages), *reversed(range(stages))],
     }
     places = rounds.get(schedule, list(range(stages)))
-    return sum(here != there for here, there in itertools.pairwise(places))
+    return sum(stage != following for stage, following in itertools.pairwise(places))
 
 
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"])
@@ -384,8 +384,8 @@ def test_sharing_out_more_takes_less_memory(layout, model):
     requested = {**model, **layout}
     result = [rs.value("training_state_bytes", {**requested, "sharded_state": word}) for word in order]
     assert result == sorted(result, reverse=True)
-    kept = [rs.value("training_activation_bytes", {**requested, "sequence_parallel": word}) for word in ("off", "on")]
-    assert kept[1] <= kept[0]
+    sizes = [rs.value("training_activation_bytes", {**requested, "sequence_parallel": word}) for word in ("off", "on")]
+    assert sizes[1] <= sizes[0]
 
 
 @given(layout=LAYOUTS)
@@ -463,8 +463,8 @@ def test_arithmetic_of_a_token_in_all_rows():
     ours = rs.frame(
         runs.inputs, ["training_flops_per_token", "peak_flops"], Settled({**runs.fixed, "arithmetic": "full"})
     )
-    told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
-    ratio = ours["training_flops_per_token"] / told
+    flops_per_token = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
+    ratio = ours["training_flops_per_token"] / flops_per_token
     scans = rows["model"].str.contains("Nemotron")
     counted_less = (rows["model"] == "gpt-oss-120b") & (rows["framework_version"].astype(str) < "26.06")
     alike = ratio[~scans & ~counted_less & rows["framework"].isin(["Megatron Bridge", "LLM Foundry"])]

@@ -50,7 +50,7 @@ def test_turns_of_the_scenario_are_the_sessions() -> None:
         "dram_cache_bandwidth": "50 GB/s",
     }
     size = rs.value("kv_bytes_per_token", SERVICE)
-    told = rs.simulate(scenario, requests=10_000, seed=1)
+    by_scenario = rs.simulate(scenario, requests=10_000, seed=1)
     spelled = rs.simulate(
         SERVICE, input_tokens=700, output_tokens=200, arrival_rate=6 * 0.2, requests=10_000, seed=1,
         sessions=rs.Sessions(
@@ -58,7 +58,7 @@ def test_turns_of_the_scenario_are_the_sessions() -> None:
             fetch_token_time=(size / 50e9,),
         ),
     )  # fmt: skip
-    assert told.requests.equals(spelled.requests)
+    assert by_scenario.requests.equals(spelled.requests)
 
 
 def test_forms_and_simulation_agree_on_the_hits_of_one_scenario() -> None:
@@ -156,8 +156,8 @@ POOLS = {**SERVICE, "input_tokens": 4000, "output_tokens": 200, "serving_mode": 
 
 
 def test_prefill_replicas_are_the_simulated_pool() -> None:
-    told = rs.simulate(POOLS, prefill_replicas=2, arrival_rate=6, requests=5000, seed=1)
-    assert told.requests.equals(
+    by_scenario = rs.simulate(POOLS, prefill_replicas=2, arrival_rate=6, requests=5000, seed=1)
+    assert by_scenario.requests.equals(
         rs.simulate(POOLS, prefill=rs.PrefillPool(2), arrival_rate=6, requests=5000, seed=1).requests
     )
     with pytest.raises(IneffectiveInput, match="Leave out one"):

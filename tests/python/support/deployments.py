@@ -144,17 +144,17 @@ def brute(question, evaluate=rs.evaluate):
         ways = every_layout(question["chips"], rs.models[model].values)
         if not ways:
             continue
-        parts = {part: xr.DataArray([float(way[k]) for way in ways], dims="way") for k, part in enumerate(PARTS)}
+        parts = {part: xr.DataArray([float(layout[k]) for layout in ways], dims="way") for k, part in enumerate(PARTS)}
         inputs = {**question["more"], **parts, "concurrency": question["concurrency"], "weight_format": weight_format}
         inputs["kv_format"] = kv_format
         inputs["calibration"] = question["calibration"] or "serving"
         data = evaluate(sorted(expected), {**inputs, "model": model, "hardware": hardware})
-        whole = math.prod(data[dim] for dim in SEARCHED if dim in data.coords) * data["chips"]
-        values = data[name].broadcast_like(whole)
+        chips = math.prod(data[dim] for dim in SEARCHED if dim in data.coords) * data["chips"]
+        values = data[name].broadcast_like(chips)
         for n, relation, limit in relations:
             values = values.where(HOLDS[relation](data[n], data[limit] if isinstance(limit, str) else limit))
         values = values.stack(point=[dim for dim in values.dims if dim != "way"])
         best = values.max("point") if maximize else values.min("point")
-        own = [word for word, key in zip(kind, COMPARED, strict=True) if len(question[key]) > 1]
-        result |= {(*own, *way): x for way, x in zip(ways, best.to_numpy().tolist(), strict=True)}
+        compared = [word for word, key in zip(kind, COMPARED, strict=True) if len(question[key]) > 1]
+        result |= {(*compared, *layout): x for layout, x in zip(ways, best.to_numpy().tolist(), strict=True)}
     return result

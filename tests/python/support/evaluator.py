@@ -174,15 +174,15 @@ def acceptance_curve(rate: Values, decay: Values, drafts: Values) -> Values:
 
 def _zipf_sums(n: float, s: float, *functions: Any) -> list[float]:
     """Sums of functions of each item's share: one by one, beyond 16,384 by an integral over logarithms."""
-    whole = int(min(n, 16384))
-    items = np.arange(1.0, whole + 1)
-    weights = np.ones(whole)
-    if n > whole:
+    count = int(min(n, 16384))
+    items = np.arange(1.0, count + 1)
+    weights = np.ones(count)
+    if n > count:
         if n < 16384:
-            items, weights = np.append(items, whole + 1), np.append(weights, n - whole)
+            items, weights = np.append(items, count + 1), np.append(weights, n - count)
         else:
             x, part = np.polynomial.legendre.leggauss(200)
-            low, high = np.log(whole + 0.5), np.log(np.floor(n) + 0.5)
+            low, high = np.log(count + 0.5), np.log(np.floor(n) + 0.5)
             nodes = np.exp(low + (high - low) * (x + 1) / 2)
             items = np.concatenate([items, nodes, [np.floor(n) + 1]])
             weights = np.concatenate([weights, part * (high - low) / 2 * nodes, [n - np.floor(n)]])
@@ -212,8 +212,8 @@ def _zipf_hit_rate(n: float, s: float, slots: float) -> float:
     low, high = -50.0, 700.0
     for _ in range(200):
         t = np.exp((low + high) / 2)
-        held = _zipf_sums(n, s, lambda p: -np.expm1(-p * t))[0]  # noqa: B023
-        low, high = ((low + high) / 2, high) if held < slots else (low, (low + high) / 2)
+        expected_items = _zipf_sums(n, s, lambda p: -np.expm1(-p * t))[0]  # noqa: B023
+        low, high = ((low + high) / 2, high) if expected_items < slots else (low, (low + high) / 2)
     t = np.exp((low + high) / 2)
     return _zipf_sums(n, s, lambda p: -p * np.expm1(-p * t))[0]
 
@@ -368,10 +368,10 @@ class Evaluator:
     @classmethod
     def of_numbers(cls, numbers: Mapping[str, Any]) -> Evaluator:
         """Of numbers in base units and codes of choices, all or one along one axis."""
-        made = object.__new__(cls)
-        made.sizes = {}
-        made._start({name: np.asarray(x) for name, x in numbers.items()})
-        return made
+        evaluator = object.__new__(cls)
+        evaluator.sizes = {}
+        evaluator._start({name: np.asarray(x) for name, x in numbers.items()})
+        return evaluator
 
     def at_first(self) -> Evaluator:
         """The same at the first point of the axes."""
@@ -404,11 +404,11 @@ class Evaluator:
         """Whether the engine has the same bits: nothing on the way is more than plain arithmetic."""
         return self.taken(name).isdisjoint({*NEARLY, *ROUTINES})
 
-    def agrees(self, name: str, found: Any) -> bool:
+    def agrees(self, name: str, result: Any) -> bool:
         """Whether the values of a quantity at all points are these: in all bits, or nearly where it is not exact."""
         least = 0.0 if self.taken(name).isdisjoint(CANCELLING) else NEAR
         near = NEAR if self.taken(name).isdisjoint(INTEGRALS) else 1e-6
-        return agree(found, self.full(name), exact=self.is_exact(name), near=near, least=least)
+        return agree(result, self.full(name), exact=self.is_exact(name), near=near, least=least)
 
     def derivative(self, name: str, by: str) -> Values:
         """The derivative of a quantity by an input, at all points; NaN where a step on the way is infinite."""
@@ -423,8 +423,8 @@ class Evaluator:
         if {*q.replaced_where} & set(self.given) and not {*q.replaced_unless} & set(self.given):
             return self[q.replaced_by], self._taken[q.replaced_by] | {name}
         if q.changed:  # the value of another quantity where one is not what it is here
-            there = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
-            elsewhere = Evaluator.of_numbers({**self.given, q.changed: there})
+            changed = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
+            elsewhere = Evaluator.of_numbers({**self.given, q.changed: changed})
             return elsewhere[q.needs[0]], elsewhere.taken(q.needs[0]) | {name}
         if q.computed:
             tape = _Tape(self, name)
@@ -474,9 +474,9 @@ class _Tape:
         return np.where(holds, self.at(one), self.at(other))
 
 
-def agree(found: Any, expected: Any, *, exact: bool, near: float = NEAR, least: float = 0.0) -> bool:
+def agree(result: Any, expected: Any, *, exact: bool, near: float = NEAR, least: float = 0.0) -> bool:
     """Whether numbers are the same: all bits but those of NaN and of a zero's sign, or nearly."""
-    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    result, expected = np.asarray(result, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     if exact:
-        return bool(np.array_equal(found, expected, equal_nan=True))
-    return bool(np.allclose(found, expected, rtol=near, atol=least, equal_nan=True))
+        return bool(np.array_equal(result, expected, equal_nan=True))
+    return bool(np.allclose(result, expected, rtol=near, atol=least, equal_nan=True))

@@ -24,8 +24,8 @@ def run(code: str) -> Any:
 def moved(control: Any) -> Any:
     """Move a control by its widget, to somewhere else."""
     if hasattr(control, "menu"):
-        here = control.menu.options.index(control.menu.value)
-        control.menu.value = control.menu.options[here - 1]
+        index = control.menu.options.index(control.menu.value)
+        control.menu.value = control.menu.options[index - 1]
     elif hasattr(control, "check"):
         control.check.value = not control.check.value
     elif control.slider is None:

@@ -39,8 +39,8 @@ class Whole:
         return turned.reshape(*(n for d, n in self.sizes.items() if d not in over), -1)
 
 
-def same(found, expected, bits):
-    assert np.array_equal(bits(found), bits(expected)), (np.asarray(found), np.asarray(expected))
+def same(result, expected, bits):
+    assert np.array_equal(bits(result), bits(expected)), (np.asarray(result), np.asarray(expected))
 
 
 # ---------------------------------------------------------------------------------------------------------- questions
@@ -172,18 +172,18 @@ NEEDED = list(dict.fromkeys(["pass_time", *OBJECTIVES, *(name for _, names, _ in
 def asked(draw, most_points=5000, least_conditions=0):
     """A grid with all its values, conditions, which points meet them, and axes to fold."""
     inputs = draw(questions(most_points))
-    whole = Whole(NEEDED, inputs)
+    reference = Whole(NEEDED, inputs)
     chosen = draw(st.lists(st.integers(0, len(CONDITIONS) - 1), min_size=least_conditions, max_size=3, unique=True))
-    times = np.sort(whole.values["pass_time"], axis=None)
+    times = np.sort(reference.values["pass_time"], axis=None)
     x, y = (float(times[int(draw(st.floats(0, 1)) * (times.size - 1))]) for _ in range(2))
-    where, needed, met = [], [], np.ones(whole.shape, dtype=bool)
+    where, needed, met = [], [], np.ones(reference.shape, dtype=bool)
     for k in chosen:
         text, names, meaning = CONDITIONS[k]
         where.append(text.format(x=x, y=y))
         needed += names
-        met &= meaning(whole.values, x, y)
-    over = draw(st.lists(st.sampled_from(list(whole.sizes)), unique=True)) if whole.sizes else []
-    return inputs, whole, where, needed, met, over
+        met &= meaning(reference.values, x, y)
+    over = draw(st.lists(st.sampled_from(list(reference.sizes)), unique=True)) if reference.sizes else []
+    return inputs, reference, where, needed, met, over
 
 
 def ways(instruction_sets, prune=(True, False)):

@@ -57,7 +57,7 @@ def simulate(sessions: Sessions, capacity: float, turns: int, seed: int) -> Hits
     chance = np.random.default_rng(seed)
     count = max(int(turns / sessions.turns), 200)
     cache: OrderedDict[int, float] = OrderedDict()
-    held = 0.0
+    used = 0.0
     prompts, hits, fresh = [], [], []
     for k, earlier in turns_in_order(sessions, count, chance):
         grown = sessions.turn_input + sessions.turn_output
@@ -67,9 +67,9 @@ def simulate(sessions: Sessions, capacity: float, turns: int, seed: int) -> Hits
         hits.append(size)
         fresh.append(prompt - size)
         cache[k] = prompt + sessions.turn_output
-        held += cache[k] - size
-        while held > capacity:
-            held -= cache.popitem(last=False)[1]
+        used += cache[k] - size
+        while used > capacity:
+            used -= cache.popitem(last=False)[1]
     later = len(prompts) // 2
     p, h, f = (np.array(x[later:]) for x in (prompts, hits, fresh))
     return Hits(float(h.sum() / p.sum()), float((h > 0).mean()), float(f.std() / f.mean()))

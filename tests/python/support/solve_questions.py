@@ -263,8 +263,8 @@ def _bisected(scan: Scan, a: np.ndarray, b: np.ndarray, sign: np.ndarray) -> lis
         order = np.argsort(m)
         v = np.empty_like(m)
         v[order] = scan.values(m[order])
-        left = (v - c) * sign > 0
-        a, b = np.where(left, m, a), np.where(left, b, m)
+        is_before = (v - c) * sign > 0
+        a, b = np.where(is_before, m, a), np.where(is_before, b, m)
     both = np.concatenate([a, b])
     order = np.argsort(both)
     v = np.empty_like(both)
@@ -309,8 +309,8 @@ def _stretch(scan: Scan, x: float, r: float) -> bool:
 
 def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
     """A single value is unlike all around it: a pole, or the closed end of a jump."""
-    beside = x * (1 + 1e-9 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]))
-    return bool((scan.question.holds(scan.values(np.sort(beside))) != holds).all())
+    neighbors = x * (1 + 1e-9 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]))
+    return bool((scan.question.holds(scan.values(np.sort(neighbors))) != holds).all())
 
 
 def _touches(scan: Scan, x: float) -> bool:

@@ -29,7 +29,7 @@ def questions() -> dict[str, list[Question]]:
 
 
 @pytest.fixture(scope="module")
-def made() -> list[Mutant]:
+def all_mutants() -> list[Mutant]:
     return [mutant for q in BUILT_IN.entries.values() for mutant in mutants(q)]
 
 
@@ -60,22 +60,22 @@ def test_mutants_die(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0, capsys.readouterr().out
 
 
-def test_every_kind_of_change_is_made(made: list[Mutant]) -> None:
-    assert {mutant.kind for mutant in made} == KINDS
+def test_every_kind_of_change_is_made(all_mutants: list[Mutant]) -> None:
+    assert {mutant.kind for mutant in all_mutants} == KINDS
 
 
 def test_equivalent_mutants_are_still_made_and_still_survive(
-    made: list[Mutant], questions: dict[str, list[Question]]
+    all_mutants: list[Mutant], questions: dict[str, list[Question]]
 ) -> None:
-    known = {(mutant.quantity, mutant.change): mutant for mutant in made}
+    known = {(mutant.quantity, mutant.change): mutant for mutant in all_mutants}
     assert set(EQUIVALENT) <= set(known), "python/tools/mutants.toml has what is no mutant any more"
     for key, why in EQUIVALENT.items():
         assert survives(known[key], questions[key[0]]), key
         assert why
 
 
-def test_no_two_mutants_are_told_alike(made: list[Mutant]) -> None:
-    assert len({(mutant.quantity, mutant.change) for mutant in made}) == len(made)
+def test_no_two_mutants_are_told_alike(all_mutants: list[Mutant]) -> None:
+    assert len({(mutant.quantity, mutant.change) for mutant in all_mutants}) == len(all_mutants)
 
 
 # ------------------------------------------------------------------------------------------------------------- a place
