@@ -1,6 +1,6 @@
-"""What a newcomer does first, with the pages in hand: each in an empty folder, a fresh Python and a real shell.
+"""Tasks of a newcomer, done with the pages, an empty folder, a fresh Python, and a shell.
 
-A page is followed from its top to the end of the section that the task is about, and shows what it says that it shows.
+A page is followed from its top to the end of the section of the task, and its output is the output that it shows.
 """
 
 import os

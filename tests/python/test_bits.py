@@ -48,7 +48,10 @@ CENTRES = {
 
 
 def random_values(rng, shape, centre):
-    """Numbers around a centre, in memory that is strided, reversed, transposed, read-only or not aligned."""
+    """Return numbers around a center in memory of any kind.
+
+    Kinds: strided, reversed, transposed, read-only, or not aligned.
+    """
     if not shape:
         return np.array(centre * (0.5 + rng.random()))
     steps = rng.integers(1, 3, len(shape))
@@ -212,7 +215,10 @@ def test_rows_that_are_not_aligned(offset, decode, bits):
 
 
 def test_streamed_results(instruction_sets, decode, bits):
-    """Results larger than the cache go past it into memory used before: the same bits, and nothing beside them."""
+    """Results larger than the CPU cache have the same bits when streamed into used memory.
+
+    Nothing is written outside of the results.
+    """
     question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1701)}
     fresh = bits(rs.evaluate("cost_per_token", question, threads=1))
     before = _core.instruction_set()

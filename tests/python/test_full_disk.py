@@ -1,4 +1,7 @@
-"""A disk that is full: one sentence that names the file, the target as it was, and nothing left behind."""
+"""Full disks: the error is a sentence that names the file, and the target is unchanged.
+
+No partial file remains.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs that mean harm: a result or an error of the package comes back, and no memory stays."""
+"""Hostile inputs return a result or an error of the package, and leave no memory."""
 
 import contextlib
 import datetime
@@ -102,7 +102,7 @@ CONFIG = {
 
 
 def complaint(call, *arguments):
-    """What is wrong with the way in which a call ends: None after a result, or a short error of the package."""
+    """Describe a bad end of a call. A result or a short package error gives None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rs.errors.PartlyRead)  # a config of an unknown family is read all the same
@@ -453,7 +453,7 @@ STEPS = st.lists(
 @given(steps=STEPS)
 @settings(max_examples=400 * TIMES)
 def test_the_core_reads_any_steps(steps):
-    """Steps that are no formula are refused by what the binding raises; none of them is followed out of bounds."""
+    """The binding refuses invalid steps with an error, and follows none of them out of bounds."""
     expected = (rs.RoofslateError, ValueError, TypeError, RuntimeError)  # the package never hands over such steps
     with contextlib.suppress(*expected):
         _core.formula_text(steps)
@@ -519,7 +519,7 @@ print((resident() - before) / 2**20)
 @pytest.mark.long
 @pytest.mark.measured
 def test_calls_leave_nothing(run_python):
-    """By a hundred thousand of them, or an eighth of that, the memory grows by less than a megabyte."""
+    """Memory grows by less than a megabyte in a hundred thousand calls, or an eighth of that."""
     turns = 32_000 if DEEP else 4000
     grown = float(run_python(LOOP.format(scenario=DECODE, turns=turns), timeout=600))
     assert grown <= 1

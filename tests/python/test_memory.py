@@ -1,4 +1,4 @@
-"""Memory: promised before it is taken, given back, and no more of it than the results and a little."""
+"""Memory: promised before allocation, released, and little more than the results."""
 
 import gc
 import json
@@ -99,7 +99,7 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
 @pytest.mark.heavy
 @pytest.mark.parametrize(("axes", "length"), [(3, 2**20), (4, 2**16), (4, 2**15 + 1), (7, 2**9), (16, 16), (16, 1000)])
 def test_a_grid_beyond_all_numbers_is_refused(axes, length, run_python):
-    """More points than a 64-bit number counts: a product that wraps round must not pass for a small one."""
+    """Grids of more points than a 64-bit number counts are refused, as products wrap around."""
     code = f"""
 import numpy as np, roofslate as rs
 names = '''batch_size context_length pass_length chips pipeline_stages active_parameters bytes_per_weight

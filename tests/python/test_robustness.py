@@ -1,4 +1,4 @@
-"""Nothing crashes the interpreter; Ctrl-C, threads, forks and old processors are dealt with."""
+"""Crashes, Ctrl-C, threads, forks, and old processors."""
 
 import multiprocessing
 import os
@@ -230,7 +230,10 @@ def test_hostile_input_ends_in_an_error_of_the_package(run_python):
 
 
 def test_inputs_that_change_while_they_are_read():
-    """Another thread may change the values of an array, never its memory: the result is of some moment."""
+    """The result is of some moment if another thread changes values of an array.
+
+    It never changes the memory of an array.
+    """
     batch = np.linspace(1, 2, 300_000)
     stop = threading.Event()
 
@@ -320,7 +323,7 @@ time.sleep(0.1)
 
 @pytest.mark.parametrize("progress", ["False", "lambda *_: None", "lambda *_: sum(range(100_000))"])
 def test_the_interpreter_ends_while_a_daemon_thread_computes(run_python, progress):
-    """Python ends such a thread where it asks for the GIL, on the way through frames that others use."""
+    """Python ends such a thread at its request for the GIL, through frames that others use."""
     run_python(DAEMON.format(progress=progress))
 
 
@@ -452,7 +455,7 @@ def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(requested, count,
 
 
 def test_no_floating_point_flag_is_left_behind(decode):
-    """A division by zero or an overflow in an alternative that was not chosen is nobody's business."""
+    """Branches that were not chosen raise no flag for a division by zero or an overflow."""
     with np.errstate(all="raise"):
         result = rs.evaluate("balance_batch_at_context", {**decode, "context_length": [1.0, 1e6, 1e9]})
         assert np.isinf(result[2])

@@ -1,4 +1,4 @@
-"""What type checkers and editors make of the package: mypy on calls, stubtest on the stubs, completion."""
+"""Type checkers and editors: mypy on calls, stubtest on the stubs, and completion."""
 
 import importlib.util
 import os
@@ -73,7 +73,7 @@ RIGHT = [
 
 @pytest.fixture(scope="module")
 def messages(tmp_path_factory):
-    """What mypy says of each line, all in one run."""
+    """Return mypy's message for each line, from one run."""
     lines = [*(f"reveal_type({call})" for call in RESULTS), *MISTAKES, *RIGHT]
     page = tmp_path_factory.mktemp("types") / "page.py"
     page.write_text(GIVEN + "\n".join(lines) + "\n", encoding="utf-8")
@@ -187,7 +187,10 @@ def test_types_list_the_presets_of_the_package():
 
 @pytest.fixture
 def script(monkeypatch):
-    """jedi's view of some code, as it sees an installed package: it can't follow the finder of an editable install."""
+    """Return jedi's view of some code, as of an installed package.
+
+    It can't follow the finder of an editable install.
+    """
     jedi = pytest.importorskip("jedi")
     finders = [finder for finder in sys.meta_path if "scikit" not in f"{type(finder)}".casefold()]
     monkeypatch.setattr(sys, "meta_path", finders)

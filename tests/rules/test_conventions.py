@@ -1,4 +1,4 @@
-"""What people expect of any package: copies, logs, versions, completion, files beside the code."""
+"""Conventions of any package: copies, logs, versions, completion, and packaged files."""
 
 import copy
 import importlib.metadata

@@ -1,4 +1,7 @@
-"""Packages form layers: a module imports from its own package and from those above it in one list, at its top level."""
+"""Packages form layers: a module imports only from its package and from those above.
+
+The order is one list. Imports are at the top level of a module.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ LAZY = {*ROOTS, "cli.program"}  # a command is loaded when it runs
 
 
 class Import(NamedTuple):
-    """An import of a module of the package: both without the name of the package, and where it is."""
+    """An import within the package, with module names without `roofslate`, and its position."""
 
     module: str
     imported: str
@@ -154,7 +157,10 @@ def test_imports_of_the_package_are_at_the_top(imports: list[Import]) -> None:
 
 
 def test_modules_are_imported_by_name() -> None:
-    """A text would escape the rules above; the lazy names of the package and of its commands are the exception."""
+    """An import by text would escape the rules above.
+
+    The lazy names of the package and of its commands are the exception.
+    """
     for module, source in MODULES.items():
         if module not in LAZY:
             assert not re.search(r"\b_?import_module\b|\b__import__\b", source), module

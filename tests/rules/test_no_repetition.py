@@ -1,4 +1,7 @@
-"""No formula stands twice: not in the registry, not in what draws or tells its numbers. Themes depend one way."""
+"""No formula is repeated, neither in the registry nor in code that shows its numbers.
+
+Themes depend one way.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ def tree_of(name: str) -> ast.expr:
 
 
 def value_of(name: str) -> Any:
-    """Values of a quantity at the points; what may be given is drawn by chance."""
+    """Return the values of a quantity at the points, drawn by chance if it can be an input."""
     if name not in values:
         entry = entries()[name]
         chance = np.random.default_rng(zlib.crc32(name.encode()))
@@ -130,7 +133,7 @@ def value(node: ast.expr) -> Any:
 
 
 def print_of(x: Any) -> tuple[str, ...] | None:
-    """A fingerprint of values; None where they tell nothing, being all alike."""
+    """Return a fingerprint of values, None if all are equal."""
     x = np.broadcast_to(np.asarray(x, float), POINTS)
     finite = x[np.isfinite(x)]
     if len(finite) < 3 or np.ptp(finite) <= 1e-9 * np.abs(finite).max():
@@ -168,7 +171,7 @@ def operands(node: ast.expr, up: type, down: type, sign: int = 1) -> list[tuple[
 
 
 def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
-    """Everything that a formula computes on its way, products and sums in any order and grouping."""
+    """Yield every intermediate result of a formula, for any order of products and sums."""
     for node in ast.walk(tree):
         if not isinstance(node, (ast.BinOp, ast.Call, ast.IfExp)):
             continue

@@ -208,7 +208,7 @@ def test_what_a_preset_overrules_is_not_said_for_it() -> None:
 
 
 def test_what_can_only_change_together_shares_a_factor() -> None:
-    """With a measured pass in one scenario and a model in the other, mixtures have one of them."""
+    """Mixtures have either the measured pass of one scenario or the model of the other."""
     complete = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)", "context_length": "10k"}
     measured = {"flops_per_token": 74e9, "stage_flops": 648e15}
     a, b = {"pass_tokens": 100.0, **measured}, {"batch_size": 300, **complete}

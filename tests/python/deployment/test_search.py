@@ -145,7 +145,7 @@ def test_training_searches_no_crowd():
 
 
 def test_chooser_of_the_lecture():
-    """DeepSeek takes one stage of 64 of the rack's 72 chips, 5T on 640-GB boards at least four."""
+    """DeepSeek takes one stage of 64 of the 72 chips, 5T on 640-GB boards four stages or more."""
     rack = rs.deploy(
         model="DeepSeek-V3", hardware="GB200", objective="pass_time", where="chips_per_stage <= scale_up_domain",
         batch_size=2400, context_length="10k", attention_data_parallel=1, layout="pool",

@@ -263,9 +263,10 @@ def test_one_move_is_one_picture(draws: list[dict[str, Any]]) -> None:
 
 @pytest.mark.heavy
 def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A move takes the time of one picture, some 80 ms: the chart is computed once, and drawn once.
+    """A move computes the chart once and draws it once, in the time of one picture.
 
-    Each move is timed next to the same chart drawn without controls, so that a busy machine slows both.
+    That time is some 80 ms. Each move is timed next to the same chart drawn without controls, so that a busy machine
+    slows both.
     """
     computed = []
     chart = charts.latency_vs_batch

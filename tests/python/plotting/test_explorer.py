@@ -1,4 +1,4 @@
-"""Explorers: what charts take, the pictures, the code that gives them again, and the whole in JupyterLab."""
+"""Explorers: accepted charts, their pictures, the reproducing code, and JupyterLab."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="D
 
 @pytest.mark.slow
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
-    """Keys and the mouse move a slider, text is typed: the picture follows, the last of many moves wins."""
+    """The picture follows keys, mouse moves, and typed text, and the last of many moves wins."""
     address, folder = laboratory
     cell = {"cell_type": "code", "id": "explorer", "metadata": {}, "execution_count": None, "outputs": []}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}

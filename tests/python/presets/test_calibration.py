@@ -1,4 +1,4 @@
-"""Calibrations as they come with the package: mistakes in their files and in questions to them, bands along axes."""
+"""Shipped calibrations, mistakes in their files and requests, and bands along axes."""
 
 import dataclasses
 import re

@@ -541,7 +541,10 @@ def test_import_reads_no_file_and_no_heavy_library():
 
 
 def test_a_preset_in_a_list_gives_what_it_gives_alone():
-    """What one preset states itself and another leaves to the formulas is kept for the one, computed for the other."""
+    """A quantity that one preset states and another leaves to a formula has both values.
+
+    Each model has the value that it has in a separate call.
+    """
     models = ["lecture", "DeepSeek-V3"]
     together = rs.evaluate("balance_tokens", model=models, hardware="GB200 NVL72")
     alone = [rs.value("balance_tokens", model=model, hardware="GB200 NVL72") for model in models]
@@ -552,7 +555,10 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
 
 
 def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
-    """The preset states the inefficiency; chips alone tell none, and the money does not depend on them."""
+    """The preset states the inefficiency, which chips do not determine.
+
+    Cost does not depend on chips.
+    """
     known = {"model": "lecture training", "hardware": "H100", "training_utilization": 0.4, "chip_price": "2 USD/h"}
     known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
     alone = rs.value("lifetime_cost", known)
@@ -567,7 +573,7 @@ def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
 
 
 def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
-    """Alone the first preset refuses the utilization, since it states what would follow from it."""
+    """By itself the first preset refuses the utilization, because it states a dependent of it."""
     given = {"decode_utilization": 0.1, "training_utilization": 0.4}
     for model in ("lecture training", ["lecture training", "DeepSeek-V3"]):
         with pytest.raises(errors.IneffectiveInput, match="'lecture training' supplies 'decode_inefficiency'"):

@@ -1,4 +1,4 @@
-"""Models read from a config.json: what each family of models does in its own way, one trap at a time."""
+"""Models read from a config.json: special cases of model families, one trap at a time."""
 
 import pytest
 import roofslate as rs
@@ -172,7 +172,10 @@ def test_latent_attention_ignores_heads_in_its_cache():
 
 @pytest.mark.parametrize(("rank", "more"), [(None, 40 + 64), (16, 16 + 40 + 64)])
 def test_biases_of_latent_attention(rank, more):
-    """On what goes down to the latents and on the output, not on what comes up from them or on a direct query."""
+    """Down-projections to the latents and the output have biases.
+
+    Up-projections and a direct query have none.
+    """
     plain = read(model_type="deepseek_v3", q_lora_rank=rank, **LATENT)
     biased = read(model_type="deepseek_v3", q_lora_rank=rank, attention_bias=True, **LATENT)
     assert biased.parts["attention"] == plain.parts["attention"] + 4 * more

@@ -1,4 +1,7 @@
-"""Kinds of models: public files of 2026, defaults of public classes, and small files that were counted by hand."""
+"""Kinds of models: public files of 2026, defaults of public classes, and small files.
+
+The small files were counted by hand.
+"""
 
 import copy
 import warnings

@@ -1,4 +1,7 @@
-"""Towers beside a language model, for images and sound: totals of published checkpoints, tensor by tensor, defaults."""
+"""Towers of a language model for images and sound.
+
+Totals of published checkpoints, tensor by tensor, and defaults.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Presets that the package ships: numbers with their sources, that fit the registry and agree with each other."""
+"""Shipped presets: numbers with sources, consistent with the registry and each other."""
 
 import math
 from pathlib import Path

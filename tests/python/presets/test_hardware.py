@@ -1,4 +1,7 @@
-"""Chips, systems, their prices and tiers of memory: against a table of published figures; what-if chips; the years."""
+"""Chips, systems, prices, and memory tiers against a table of published figures.
+
+What-if chips and the years of announcement.
+"""
 
 from __future__ import annotations
 

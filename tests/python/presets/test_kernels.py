@@ -1,4 +1,4 @@
-"""What kernels reach: the catalog, the chips' presets that take it over, and what estimates make of it."""
+"""Achieved peak of kernels: the catalog, chip presets that adopt it, and estimates."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def test_presets_have_the_facts(chip: str) -> None:
 
 
 def test_shares_never_exceed_the_data_sheet() -> None:
-    """Two facts of grouped products do, which caches explain: no estimate may fall below the floor."""
+    """Two facts of grouped GEMMs exceed the data sheet, but no share of a preset does.
+
+    Caching explains the two. No estimate may fall below the floor.
+    """
     grouped = rs.kernel_facts(fact="grouped_gemm_bandwidth_share")
     assert (grouped["value"] > 1).sum() == 2
     table = rs.hardware.to_frame()

@@ -1,4 +1,4 @@
-"""Models read from a config.json: the counts of 53 public files, formats, presets and tables."""
+"""Models read from a config.json: counts of 53 public files, formats, presets, and tables."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Hostile and broken config.json: what is wrong is named, with its line, and nothing takes long."""
+"""Hostile and broken config.json: the error names the mistake and its line, quickly."""
 
 import contextlib
 import copy

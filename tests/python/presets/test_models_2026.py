@@ -1,4 +1,4 @@
-"""Models of 2026 in the catalog: against their config.json, the published sizes, and what was left out."""
+"""Catalog models of 2026 against their config.json, published sizes, and omissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of published traces: figures that the sources print, and what they do in a scenario."""
+"""Requests of published traces: figures printed by the sources, and use in a scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Price lists run backwards: the lecture's reading, known deployments, all vendors' lists, and what is refused."""
+"""Inference from price lists: the lecture's reading, known deployments, and all vendors.
+
+Also the requests that it refuses.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ TIERS: dict[str, Any] = {name: tier for name, tier in rs.storage.items() if "tie
 
 
 def mean_cost(weights: float, slope: float, exponent: float, low: float, high: float) -> float:
-    """Mean of max(1, w + L / L_0) over calls whose contexts follow a power law, on a fine grid of the logarithm."""
+    """Mean of max(1, w + L / L_0) over calls, on a fine grid of the logarithm.
+
+    Contexts of the calls follow a power law.
+    """
     edges = np.geomspace(low, high, 4001)
     contexts = np.sqrt(edges[1:] * edges[:-1])
     shares = contexts**-exponent * np.diff(edges)
@@ -107,7 +113,7 @@ class Deployment:
 
     @property
     def known(self) -> dict[str, Any]:
-        """What the reader of the list is told: model and machine, and roughly how well arithmetic is used."""
+        """Return the known inputs: model, machine, and a rough compute utilization."""
         return {
             "active_parameters": self.active,
             "bytes_per_weight": self.bytes_per_weight,
@@ -190,7 +196,10 @@ def test_long_prompts_that_are_not_dearer_tell_no_width(long_input: float) -> No
 
 
 def test_a_threshold_below_the_kink_has_cheap_contexts_beyond_it() -> None:
-    """The second tier starts at 200k and the kink lies at 250k: some of its calls are bound by arithmetic."""
+    """Some calls of the second tier are compute-bound.
+
+    The tier starts at 200k tokens, and the kink is at 250k.
+    """
     slope, weights = (1 - 0.3) / 250e3, 0.3
     beyond = mean_cost(weights, slope, 1, 200e3, 1e6)
     prices = {"input": 5e-6, "output": 5e-6, "long_output": 5e-6 * beyond, "long_context_threshold": 200e3}
@@ -202,7 +211,7 @@ def test_a_threshold_below_the_kink_has_cheap_contexts_beyond_it() -> None:
 
 
 def test_a_batch_without_end_leaves_the_kink_alone() -> None:
-    """With the weights neglected, as in the lecture, and a list that has a kink, the kink decides."""
+    """With the weights neglected, as in the lecture, the kink of a list decides."""
     prices = {"input": 5e-6, "output": 5e-6, "long_output": 7.5e-6, "long_context_threshold": 200e3}
     # a mean context of 300k beyond the threshold makes half as much again fair
     known = {"weight_fetch_ratio": 0, "longest_context": 400e3, "traffic_exponent": 0}
@@ -397,7 +406,10 @@ def test_every_list_of_2026_is_read() -> None:
 
 
 def test_the_catalog_holds_the_collected_lists() -> None:
-    """Dollars a million tokens, as the vendors' pages were read: input, output, read, then long input, output, read."""
+    """Prices in USD per million tokens, as read from the vendors' pages.
+
+    Columns: input, output, read, then long input, output, read.
+    """
     collected = {
         "Claude Opus 4.1": (15, 75, 1.5),
         "Claude Opus 4.5": (5, 25, 0.5),
@@ -504,7 +516,10 @@ def test_the_cache_goes_with_the_size_of_the_model() -> None:
 
 
 def test_what_a_model_states_of_its_own_machine_is_left_out() -> None:
-    """The lecture's model comes with the balance of its chips, and with a cache: one is H100's, the other is asked."""
+    """The lecture's model states the balance of its chips and a KV cache.
+
+    The first is given by the H100, and the second is inferred.
+    """
     parameters = {"active_parameters": 100e9, "total_parameters": 800e9, "bytes_per_weight": 1}
     result, plain = (rs.infer(OPUS, hardware="H100", **model) for model in ({"model": "lecture"}, parameters))
     pd.testing.assert_frame_equal(result.verdicts, plain.verdicts)

@@ -1,4 +1,4 @@
-"""The relations of `infer` against their formulas by NumPy, at all corners of what is known."""
+"""Relations of `infer` against their formulas in NumPy, at all corners of known ranges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ends = dict[str, tuple[float, float]]
 
 
 def known(vendor: str, assumptions: object) -> Ends:
-    """Where each price and each number of the scenario lies."""
+    """Return the interval of each price and each number of the scenario."""
     table = assumptions.drop(index="rounding")  # type: ignore[attr-defined]
     ends = {name: (row["low"], row["high"]) for name, row in table.iterrows() if not isinstance(row["low"], str)}
     for name, x in rs.api_prices[vendor].values.items():
@@ -44,7 +44,10 @@ def extremes(quantity: str, ends: Ends) -> tuple[float, float]:
 
 @pytest.mark.parametrize("vendor", every_third(VENDORS))
 def test_relations(vendor: str) -> None:
-    """Each is as wide as its formula at the corners; those of other relations' intervals among them."""
+    """Each interval is as wide as its formula at the corners.
+
+    The corners include intervals of other relations.
+    """
     given = {"compute_efficiency": (0.4, 0.7), "active_parameters": (50e9, 200e9), "weight_fetch_ratio": (0.25, 0.75)}
     result = rs.infer(vendor, rounding=ROUNDING, **given)
     checked = 0

@@ -50,7 +50,7 @@ def test_times_follow_from_chips() -> None:
 
 
 def test_prompts_other_chips_and_rents() -> None:
-    """A100 in INT8 at 0.6 USD/h serve the training of A100 in bf16 at 1.4 USD/h, each at its rate."""
+    """A100 in INT8 serve at 0.6 USD/h after training in bf16 at 1.4 USD/h, each at its rate."""
     training, prefill, decode = (312e12 * 0.5, 624e12 * 0.4, 624e12 * 0.2)
     share = 0.8
     ratio = rs.value(

@@ -169,7 +169,10 @@ def test_share_of_memory_follows_from_its_price() -> None:
 
 
 def test_efficiencies_move_the_balance_batch() -> None:
-    """Question 12: two to three balance batches if memory reaches less of its peak than compute."""
+    """Question 12: two to three balance batches if memory is less efficient than compute.
+
+    Efficient means the achieved fraction of peak.
+    """
     ideal = rs.value("balance_batch", RACK)
     real = rs.value("balance_batch", RACK, compute_efficiency=0.75, bandwidth_efficiency=0.3)
     assert real / ideal == pytest.approx(2.5)

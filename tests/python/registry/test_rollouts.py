@@ -27,7 +27,10 @@ BATCH: dict[str, Any] = {
 
 
 def makespan(lengths: np.ndarray, slots: int, fixed: float, each: float) -> float:
-    """Time until the last answer ends; a pass takes a + b times the sequences that run."""
+    """Return the time until the last rollout ends.
+
+    A pass takes a + b times the running sequences.
+    """
     waiting = list(lengths[::-1])
     running: list[float] = []  # passes at which they end
     passes = time = 0.0

@@ -1,4 +1,4 @@
-"""A deployment: what it is when its constants are ideal, how it answers when they are not, and measured runs."""
+"""A deployment with ideal constants, its response to real ones, and measured runs."""
 
 from __future__ import annotations
 
@@ -278,7 +278,10 @@ def test_coverage_of_the_running_batch_is_that_of_its_tokens() -> None:
 
 
 def serving_runs() -> pd.DataFrame:
-    """Measured rows as inputs. Engines cache in fp8 beside narrow weights, but vLLM on chips without fp4 in bf16."""
+    """Return measured rows as inputs.
+
+    Quantized weights come with an fp8 KV cache, except for vLLM on chips without fp4, whose KV cache is bf16.
+    """
     table = pd.read_csv(Path(rs.__file__).parent / "measured" / "data" / "serving.csv")
     table = table[table["speculation"] != "yes"].reset_index(drop=True)  # drafts of unknown length
     shape = table["model"].replace({"DeepSeek-R1": "DeepSeek-V3", "Llama-3.1-8B-Instruct-FP8": "Llama-3.1-8B"})

@@ -1,4 +1,7 @@
-"""Sessions and their caches: against a simulated LRU cache, limits, derivatives, bounds, what acts on what."""
+"""Sessions and their prefix caches against a simulated LRU cache.
+
+Limits, derivatives, bounds, and the inputs that have an effect.
+"""
 
 from __future__ import annotations
 

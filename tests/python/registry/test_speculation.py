@@ -97,7 +97,10 @@ def test_best_length_at_each_batch_by_a_measured_curve() -> None:
 
 
 def test_best_length_by_the_fit_is_as_good() -> None:
-    """Within two drafts of the measured curve's best where the map is flat, and at most 4 % slower."""
+    """The fitted draft length is at most 4% slower than the measured best.
+
+    It is within two drafts of that best where the map is flat.
+    """
     measured = xr.DataArray([1.0, *CURVES["MiniMax-M3 EAGLE-3"]], {"draft_length": list(LENGTHS)}, "draft_length")
     requested = {**WORKED, "batch_size": BATCHES, "draft_cost": draft_costs()}
     fitted = rs.best(

@@ -1,4 +1,7 @@
-"""Chapters 5 and 6: over-training, loss laws, contexts, tiers of memory, tariffs, and what the lecture leaves open."""
+"""Chapters 5 and 6: overtraining, loss laws, contexts, memory tiers, and price lists.
+
+Also the questions that the lecture leaves open.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,10 @@ def test_no_other_size_is_cheaper_for_the_loss(name: str) -> None:
 
 
 def test_the_example_of_sardana() -> None:
-    """Sardana et al. 2024: a 7B model saves 17 % over Chinchilla's 13B if it is to serve 2T tokens."""
+    """Sardana et al. 2024: serving 2T tokens, a 7B model saves 17% relative to a 13B model.
+
+    The 13B model is Chinchilla's.
+    """
     best = rs.scaling.optimum(
         "Hoffmann by Sardana", active_parameters=7e9, inference_tokens=2e12, decode_inefficiency=1
     ).iloc[0]
@@ -216,7 +222,10 @@ def test_prompts_fill_the_arithmetic_that_memory_leaves_idle() -> None:
 
 
 def test_replicas_for_prefill() -> None:
-    """The scaling book: 0.91 s a prompt, 19 ms a step of 32 sequences, 512 tokens an answer: three to one."""
+    """The scaling book: three prefill replicas per decode replica.
+
+    A prompt takes 0.91 s, a step of 32 sequences 19 ms, an answer 512 tokens.
+    """
     ratio = rs.value(
         "prefill_load",
         serving_mode="disaggregated",

@@ -1,4 +1,7 @@
-"""Feistel rounds are exact, reversible networks nearly so; ciphers spread a flipped bit, networks do not."""
+"""Feistel rounds are exact, and reversible networks nearly so.
+
+Ciphers spread a flipped bit, networks do not.
+"""
 
 from __future__ import annotations
 

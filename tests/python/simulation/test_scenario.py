@@ -1,4 +1,4 @@
-"""`rs.simulate` by the scenario of the closed forms: presets, sessions, prompts that are read elsewhere."""
+"""Simulation by the scenario of the closed forms: presets, sessions, and prefill pools."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def test_prompts_read_elsewhere_are_apart() -> None:
 
 
 def test_a_price_in_the_scenario_is_no_mistake() -> None:
-    """A scenario serves many calls; pytest makes the warning of an input without effect an error."""
+    """A scenario serves many calls, so a price without effect raises no warning.
+
+    Pytest makes a warning an error.
+    """
     load = {**SERVICE, "chip_price": "2 USD/h", "input_tokens": 1000, "output_tokens": 100, "arrival_rate": 3}
     assert mean(load, "time_to_first_token", requests=1000) > 0
     agent = {**SERVICE, **AGENT, "session_rate": 0.1, "chip_price": "2 USD/h"}
@@ -102,7 +105,7 @@ def test_a_price_in_the_scenario_is_no_mistake() -> None:
 @pytest.mark.parametrize("groups", [1, 2, 8])
 @pytest.mark.parametrize(("policy", "load"), [("chunked", 0.2), ("chunked", 0.8), ("first", 0.5), ("first", 0.8)])
 def test_a_prompt_takes_the_time_of_its_own_group(groups: int, policy: str, load: float) -> None:
-    """With attention data parallelism the replica reads several prompts at once, each no quicker than its group."""
+    """With attention DP a replica reads several prompts at once, none faster than its group."""
     service = {
         "model": "DeepSeek-V3", "hardware": "HGX H200", "chips": 8, "attention_data_parallel": groups,
         "input_tokens": "2k", "output_tokens": 500, "input_cv": 1, "output_cv": 0.8, "prompt_policy": policy,

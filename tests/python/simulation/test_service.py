@@ -1,4 +1,4 @@
-"""Simulated services against exact queues, the worked cases of the closed forms, and their own books."""
+"""Simulated services against exact queues, worked examples, and their own books."""
 
 from __future__ import annotations
 
@@ -232,7 +232,10 @@ def test_a_session_reads_its_new_tokens_where_the_cache_has_no_end() -> None:
 
 @pytest.mark.parametrize("capacity", [1e5, 5e5, 2e6])
 def test_hits_of_a_limited_cache_are_those_of_che(capacity: float) -> None:
-    """A session's tokens stay for t* after its last turn: turn rate x tokens x (q E min(T, t*) + (1 - q) t*) = room."""
+    """A session's tokens stay in the cache for t* after its last turn.
+
+    Turn rate x tokens x (q E min(T, t*) + (1 - q) t*) equals the capacity.
+    """
     turns, pause, rate, new, answer = 6, 40.0, 5.0, 300, 100
     sessions = rs.Sessions(turns=turns, pause=pause, pause_cv=1, cache_tokens=(capacity,))
     result = rs.simulate(
@@ -409,7 +412,7 @@ def test_a_trace_and_what_it_has(changes: dict[str, Any], words: str) -> None:
 
 
 def test_an_overload_that_shows_in_the_run_is_told() -> None:
-    """Sessions whose cache is far too small, and preemption that reads prompts again and again."""
+    """Sessions with a far too small cache, and preemption that reads prompts again and again."""
     sessions = rs.Sessions(turns=10, pause=20, cache_tokens=(100,))
     with pytest.warns(rs.RoofslateWarning, match="the service is overloaded at arrival_rate"):
         small(arrival_rate=10, sessions=sessions, warm_up=0)

@@ -111,7 +111,7 @@ def questions(draw):
 
 
 def keywords(question):
-    """How a question is asked."""
+    """Return the keyword arguments of a question."""
     name, maximize = question["objective"]
     return {
         "objective": name,
@@ -130,7 +130,10 @@ def own_columns(question):
 
 
 def brute(question, evaluate=rs.evaluate):
-    """Best value of each legal layout, NaN where it meets the conditions nowhere: all of them at all points."""
+    """Return the best value of each legal layout, NaN if it meets the conditions nowhere.
+
+    All layouts are evaluated at all points.
+    """
     name, maximize = question["objective"]
     relations = [
         *question["limits"],

@@ -1,7 +1,7 @@
-"""Another way to every number: quantities by NumPy, step by step as their formulas read, without the engine.
+"""Independent evaluation of quantities with NumPy, step by step, without the engine.
 
-Units, presets and axes are read by the package; what they come to is computed here. The engine gives the same bits
-where a formula takes no exp, log, power or routine, and nearly the same numbers where it does.
+The package reads units, presets, and axes. Their results are computed here. The engine gives the same bits if a formula
+takes no exp, log, power or routine, and nearly the same numbers otherwise.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def power(a: Values, b: Values) -> Values:
 
 
 def erlang_c(slots: Values, use: Values) -> Values:
-    """By Erlang's B, of which 1 / B = e^a a^-c Gamma(c + 1, a): for any number of slots c, whole or not."""
+    """Return Erlang C by Erlang's B, 1 / B = e^a a^-c Gamma(c + 1, a).
+
+    Slots c need not be whole.
+    """
     load = slots * use
     of_b = special.gammaln(slots + 1) + load - slots * np.log(load) + np.log(special.gammaincc(slots + 1, load))
     waits = 1 / (use + (1 - use) * np.exp(of_b))
@@ -54,7 +57,10 @@ def erlang_c(slots: Values, use: Values) -> Values:
 
 
 def overtraining_optimum(exponent: Values, ratio: Values) -> Values:
-    """The root x of x ** exponent == 1 + ratio / x, by halving: one side rises and the other falls."""
+    """Return the root x of x ** exponent == 1 + ratio / x, by bisection.
+
+    One side rises and the other falls.
+    """
     shape = np.broadcast_shapes(np.shape(exponent), np.shape(ratio))
     low, high = np.zeros(shape), np.full(shape, 1500.0)  # of the logarithm
     for _ in range(200):
@@ -84,7 +90,7 @@ normal_quantile = with_slope(special.ndtri, lambda share: 1 / density(special.nd
 
 
 def arrival_wait(load: Values, variation: Values) -> Values:
-    """The root s of s = (1 + c (1 - s) / load) ** (-1 / c) below one, by steps of the equation itself."""
+    """Return the root s < 1 of s = (1 + c (1 - s) / load) ** (-1 / c), by iteration."""
     load, variation = np.broadcast_arrays(np.asarray(load), np.asarray(variation))
     share = np.zeros_like(load)
     steady = np.maximum(np.real(variation), 1e-9)
@@ -173,7 +179,10 @@ def acceptance_curve(rate: Values, decay: Values, drafts: Values) -> Values:
 
 
 def _zipf_sums(n: float, s: float, *functions: Any) -> list[float]:
-    """Sums of functions of each item's share: one by one, beyond 16,384 by an integral over logarithms."""
+    """Return sums of functions of each item's share.
+
+    Items beyond 16,384 are summed by an integral of logarithms.
+    """
     count = int(min(n, 16384))
     items = np.arange(1.0, count + 1)
     weights = np.ones(count)
@@ -401,17 +410,20 @@ class Evaluator:
         return self._taken[name]
 
     def is_exact(self, name: str) -> bool:
-        """Whether the engine has the same bits: nothing on the way is more than plain arithmetic."""
+        """Return True if the engine has the same bits: every step is plain IEEE arithmetic."""
         return self.taken(name).isdisjoint({*NEARLY, *ROUTINES})
 
     def agrees(self, name: str, result: Any) -> bool:
-        """Whether the values of a quantity at all points are these: in all bits, or nearly where it is not exact."""
+        """Return True if the values of a quantity at all points are equal, or nearly if inexact."""
         least = 0.0 if self.taken(name).isdisjoint(CANCELLING) else NEAR
         near = NEAR if self.taken(name).isdisjoint(INTEGRALS) else 1e-6
         return agree(result, self.full(name), exact=self.is_exact(name), near=near, least=least)
 
     def derivative(self, name: str, by: str) -> Values:
-        """The derivative of a quantity by an input, at all points; NaN where a step on the way is infinite."""
+        """Return the derivative of a quantity by an input at all points.
+
+        It is NaN if an intermediate step is infinite.
+        """
         nudged = Evaluator.of_numbers({**self.given, by: self[by] * (1 + 1j * STEP)})
         slope = np.imag(nudged[name]) / STEP / self[by]
         return np.broadcast_to(slope, np.broadcast_shapes(slope.shape, tuple(self.sizes.values())))
@@ -439,7 +451,7 @@ class Evaluator:
 
 
 class _Tape:
-    """The steps of one formula; of a choice only the sides that some point takes."""
+    """Steps of one formula, with only those branches of a choice that some point takes."""
 
     def __init__(self, evaluator: Evaluator, name: str) -> None:
         self.evaluator, self.name = evaluator, name
@@ -475,7 +487,10 @@ class _Tape:
 
 
 def agree(result: Any, expected: Any, *, exact: bool, near: float = NEAR, least: float = 0.0) -> bool:
-    """Whether numbers are the same: all bits but those of NaN and of a zero's sign, or nearly."""
+    """Return True if numbers have equal bits, or nearly agree.
+
+    Bits of NaN and the sign of zero do not count.
+    """
     result, expected = np.asarray(result, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     if exact:
         return bool(np.array_equal(result, expected, equal_nan=True))

@@ -1,4 +1,4 @@
-"""What explorers are asked about, how their controls are moved, and the value of the code that they give."""
+"""Scenarios of explorers, moves of their controls, and the value of their code."""
 
 from __future__ import annotations
 

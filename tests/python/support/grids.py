@@ -1,4 +1,4 @@
-"""Grids to fold, with the values at all of their points, conditions on them and what these mean."""
+"""Grids to fold, with values at all points, and conditions with their meaning."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from roofslate.grid.read import Settled, read_grid
 
 
 class Whole:
-    """A grid with the values of some quantities at all of its points, in the order of its axes."""
+    """A grid with the values of some quantities at all points, in the order of its axes."""
 
     def __init__(self, names, inputs):
         self.grid = read_grid(inputs)
@@ -85,7 +85,10 @@ def numbers(rng, name, shape):
 
 @st.composite
 def questions(draw, most_points=5000):
-    """Inputs with one to five axes: lists, words, presets, axes of their own, arrays over two axes."""
+    """Draw inputs with one to five axes: lists, words, presets, and arrays.
+
+    An array has a separate axis or two axes.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     names = draw(st.lists(st.sampled_from([*CENTRES, *WORDS, *PRESETS]), min_size=1, max_size=5, unique=True))
     inputs, points = {}, 1

@@ -1,4 +1,4 @@
-"""What a chart shows: its lines by label, its patches by what they stand for, its words."""
+"""Content of a chart: lines by label, patches by meaning, and words."""
 
 from __future__ import annotations
 

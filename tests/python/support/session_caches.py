@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Sessions(NamedTuple):
-    """Sessions of one kind; tokens stand for bytes."""
+    """Sessions of one kind, with tokens in place of bytes."""
 
     turns: float
     is_fixed: bool

@@ -1,4 +1,4 @@
-"""How tests are given out to processes, for ``--dist loadscope``."""
+"""Distribution of tests to processes, for ``--dist loadscope``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def shares_fixtures(path: str) -> bool:
 
 
 class ByFunction(LoadScopeScheduling):
-    """A function after the other, with all its parameters, so that no process idles; few files as a whole."""
+    """Schedule of one function after the other, with all its parameters.
+
+    No process idles. A few files are scheduled as one.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]

@@ -1,4 +1,4 @@
-"""What a formula, a default or a limit is changed to, a test notices: see `mutate`."""
+"""Every changed formula, default, and limit fails a test: see `mutate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is given, in base units: numbers and texts, Pint's quantities, evenly spaced axes; and factors between units."""
+"""Inputs in base units: numbers and texts, Pint's quantities, evenly spaced axes.
+
+Also factors between units.
+"""
 
 import math
 import pickle
@@ -62,7 +65,7 @@ def test_to_base_refuses_huge_integers():
 
 
 class Reduced:
-    """What pint returns from to_base_units, as far as it is used."""
+    """Result of pint's to_base_units, as far as it is used."""
 
     def __init__(self, magnitude, *powers):
         self.magnitude, self.powers = magnitude, powers
