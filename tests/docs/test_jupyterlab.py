@@ -48,7 +48,7 @@ def page(laboratory, browser):
     opened.trouble = []
 
     def note(kind, words, url):
-        if "/lsp/status?" not in url:  # where JupyterLab asks whether there is a language server
+        if "/lsp/status?" not in url:  # JupyterLab's request for a language server
             opened.trouble.append(f"{kind}: {words} {url}")
 
     opened.on("console", lambda line: line.type == "error" and note("console", line.text, line.location["url"]))

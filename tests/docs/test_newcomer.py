@@ -15,7 +15,7 @@ from support import ROOT
 from support.slices import first_alone
 
 CHIP = "docs/how-to/add-a-chip-or-a-model.md"
-# task: page, section, what the section must have for it, files that it leaves
+# task: page, section, words required in the section, files that remain
 TASKS = {
     "first evaluation": ("docs/tutorial.md", "Explain the difference", ["rs.explain(", 'calibration="serving"'], []),
     "own scenario": ("docs/tutorial.md", "Your own scenario", ["mine = dict("], []),
@@ -112,7 +112,7 @@ def test_the_pages_say_how_to_install():
     _, part = read_until((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), "Install")
     (block,) = re.findall(r"^```sh\n(.*?)^```", part, flags=re.MULTILINE | re.DOTALL)
     assert block.split() == ["make", "notebook"]
-    # As from a user's shell, also where a make runs the tests: that one would have this one tell its folders.
+    # As from a user's shell, also if a make runs the tests. It would make this one print its folders.
     environment = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(
         ["make", "-n", "notebook"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
@@ -128,7 +128,7 @@ def test_the_pages_say_how_to_install():
 if "ROOFSLATE_TEST_INSTALL" in os.environ:  # needs a network and minutes
 
     def test_install(tmp_path):
-        """In a clone, with nothing built: the tutorial's command, and then what it says to start."""
+        """In a clone, with nothing built: the tutorial's command, and then its start command."""
         clone = tmp_path / "clone"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
         environment = {key: text for key, text in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}

@@ -263,7 +263,7 @@ def test_results_may_overwrite_their_inputs(bits):
 
 @pytest.mark.heavy
 def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
-    """Each quantity over an axis of each input has, at each point, the value of the point."""
+    """Each quantity along an axis of each input equals the value at each point."""
     from roofslate.registry.registry import ancestors, entries
 
     above = {output: set(ancestors(output)) for output, q in entries().items() if q.computed}

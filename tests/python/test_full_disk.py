@@ -24,7 +24,7 @@ COMMANDS: dict[str, list[str]] = {
     "swept.parquet": ["sweep", "SOURCE", "--outputs", "pass_tokens", "--overwrite", "-o"],
     "rows.csv": ["validate", "--rows"],
 }
-# On a small disk of its own, which ends with the process, or with files of limited size where no disk may be mounted.
+# On a small disk, which ends with the process, or with files of limited size if no disk can be mounted.
 PROGRAM = """
 import json, os, pathlib, resource, signal, sys
 from click.testing import CliRunner

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from roofslate import _core, units
 from support.scenarios import DECODE
 
-DEEP = "ROOFSLATE_DEEP" in os.environ  # all of it, as make check-deep does
+DEEP = "ROOFSLATE_DEEP" in os.environ  # all of it, as in make check-deep
 TIMES = 20 if DEEP else 1
 GRID = DECODE | {"batch_size": [1.0, 200.0, 3000.0]}
 
@@ -31,7 +31,7 @@ def nested(depth, kind):
     return result
 
 
-# Values that are no answer to any question, by what they are called in a test's name.
+# Values that are no answer to any question, by their name in a test's id.
 VALUES = {
     "none": None,
     "true": True,
@@ -201,7 +201,7 @@ CALLS = {
 
 
 @pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore::UserWarning")  # bad rows are told by a warning
+@pytest.mark.filterwarnings("ignore::UserWarning")  # bad rows raise a warning
 @pytest.mark.parametrize("call", CALLS)
 def test_any_argument_may_be_anything(call):
     values = VALUES | {"array": np.ones(3)}  # one call writes into it
@@ -235,7 +235,7 @@ LAYOUTS = {
 @given(values=st.lists(st.integers(1, 200), min_size=1, max_size=20))
 @settings(max_examples=25 * TIMES)
 def test_layouts_do_not_matter(layout, values, bits):
-    """However the numbers lie in memory, the results are those of plain doubles, bit for bit."""
+    """The results equal those for plain doubles, bit for bit, for any memory layout."""
     array = np.array(values, dtype=float)
     question = DECODE | {"batch_size": array}
     laid_out = question | {"batch_size": LAYOUTS[layout](array)}

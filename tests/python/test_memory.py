@@ -77,7 +77,7 @@ def test_an_evaluation_takes_its_results_and_a_little(run_python):
         for name, figures in printed.items():
             with case(name):
                 more, size = eval(figures)
-                assert more <= 64, f"{more:.0f} MB beside results of {size:.0f} MB"
+                assert more <= 64, f"{more:.0f} MB besides results of {size:.0f} MB"
 
 
 def test_a_grid_larger_than_memory_is_refused_at_once(decode):

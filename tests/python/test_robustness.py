@@ -489,7 +489,7 @@ print(_core.instruction_set(), digest)
 
 
 @pytest.mark.measured
-@pytest.mark.skipif(not INTEL, reason="qemu stands in for other processors of this kind only")
+@pytest.mark.skipif(not INTEL, reason="qemu emulates only other processors of this kind")
 @pytest.mark.parametrize(
     ("processor", "expected"),
     [("Nehalem", "base"), ("SandyBridge", "base"), ("Haswell,-xsave", "base"), ("Haswell", "avx2")],

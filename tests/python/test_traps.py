@@ -36,7 +36,7 @@ EXPERTS: dict[str, Any] = {
 
 
 def test_t1_a_utilization_acts_or_is_asked_for() -> None:
-    """It was $166.7M with or without 40 %, and an axis of utilizations vanished."""
+    """It was $166.7M with or without 40%, and an axis of utilizations vanished."""
     with pytest.raises(MissingInput, match=r"give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_b"):
         rs.value("pretraining_cost", RUN)
     cost = rs.value("pretraining_cost", RUN, training_utilization=0.4)
@@ -212,7 +212,7 @@ PASS = {"bandwidth_efficiency", "link_efficiency", "reference_kernel_time", "seq
 
 
 def test_f4_the_bill_counts_prompts() -> None:
-    """Five costs of a million tokens, and none of them was what the bill says: $2.43."""
+    """Five costs of a million tokens, and none of them was the bill's: $2.43."""
     served = {**SERVER, "concurrency": 64, "calibration": "serving"}
     token, request = (rs.value(name, served) for name in ("cost_per_output_token", "cost_per_request"))
     assert request == pytest.approx(1000 * token, rel=1e-12)

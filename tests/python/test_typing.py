@@ -216,7 +216,7 @@ CODE = {
     'rs.value("pass_time", overlap="': ["board", "serial_kv", "none"],
     'rs.value("pass_time", overlap=["board", "se': ["serial_kv"],
     'rs.value("pass_time", hardware="gb200 nv': ["GB200 NVL72"],
-    'cell = dict(model="Mixtral-8x7': ["Mixtral-8x7B"],
+    'replica = dict(model="Mixtral-8x7': ["Mixtral-8x7B"],
     'rs.best("pass_time", where=["hbm_us': ["hbm_used"],
     'rs.evaluate("pass_time", units={"hbm_dr': ["hbm_drain_time"],
     'rs.charts.latency_vs_batch(hardware=["B200", "MI3': [
@@ -267,7 +267,7 @@ def shell(request, monkeypatch):
     shell.history_manager.end_session()
 
 
-@pytest.mark.filterwarnings("ignore")  # of IPython, where a shell is made without a terminal
+@pytest.mark.filterwarnings("ignore")  # of IPython, as a shell is made without a terminal
 def test_ipython_completes_in_texts_and_calls(shell):
     assert shell('rs.evaluate("hbm_dr') == ['rs.evaluate("hbm_drain_time']
     assert shell('rs.value("x", hardware="GB200 NV') == ['rs.value("x", hardware="GB200 NVL72']

@@ -86,8 +86,8 @@ def all_imports(modules: Mapping[str, str]) -> list[Import]:
 
 
 def upward(imports: Iterable[Import]) -> list[str]:
-    """Imports from a later layer, or of the public names, which are those of all layers."""
-    height = {name: k for k, name in enumerate(LAYERS)}  # of others: of the package itself, of what is not there
+    """Imports from a later layer, or of the public names, which belong to all layers."""
+    height = {name: k for k, name in enumerate(LAYERS)}  # of others: of the package itself, of missing ones
     return [
         str(each)
         for each in imports

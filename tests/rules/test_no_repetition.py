@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HEADERS = ROOT / "cpp" / "roofslate"
 
-# ------------------------------------------------------------------------------------------------ what formulas come to
+# -------------------------------------------------------------------------------------------------- results of formulas
 
 # Two formulas are the same if they agree wherever they are tried, whatever they look like.
 POINTS = 60
@@ -79,7 +79,7 @@ values: dict[str, Any] = {}
 
 def tree_of(name: str) -> ast.expr:
     text = entries()[name].formula.partition(" = ")[2].replace("^", "**")
-    if entries()[name].changed:  # the value that another quantity has elsewhere: a number of its own
+    if entries()[name].changed:  # the value that another quantity has elsewhere: a separate number
         return ast.Name(f"{name}_there")
     for path, word in enumerate(entries()[name].choices):  # an answer in words
         text = text.replace(repr(word), str(path))
@@ -205,7 +205,7 @@ SAME: dict[tuple[str, ...], str] = {
 }
 CONTAINED = {
     ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
-    ("cost_per_token", "replica_throughput"): "a product with what does not change along an axis, no division a point",
+    ("cost_per_token", "replica_throughput"): "a product with a constant factor along an axis, no division a point",
     ("mean_queue_wait", "slot_rate"): "the wait is of one sequence, in seconds",
     ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
@@ -215,11 +215,11 @@ CONTAINED = {
     ("peakedness", "pooled_arrival_variation"): "the same",
     ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",
     ("own_prompt_time", "prompt_work_time"): "of a prompt as long as the mean, in the formula of all lengths",
-    ("replicas_for_load", "service_load"): "called by name: of the replicas alone, whatever a prefill pool has",
+    ("replicas_for_load", "service_load"): "called by name: of the replicas only, for any prefill pool",
     ("load_of_pools", "service_load"): "the same",
     ("limit_of_pools", "service_load"): "the same",
     ("limit_of_pools", "load_limit"): "the same",
-    ("share_ahead_of_pools", "prompts_ahead_share"): "called by name: where replicas read their own prompts",
+    ("share_ahead_of_pools", "prompts_ahead_share"): "called by name: for replicas that read their own prompts",
     ("time_ahead_of_pools", "prompts_ahead_time"): "the same",
     ("pool_cost_per_input_token", "cost_per_input_token"): "the same",
     ("pool_cost_per_input_token", "prefill_replica_rate"): "a bill of all replicas, over all arrivals",
@@ -233,7 +233,7 @@ CONTAINED = {
     (
         "tokens_per_second_per_chip",
         "replica_time_per_request",
-    ): "of costs, where prefill replicas may have another price",
+    ): "of costs, as prefill replicas may have another price",
     ("energy_per_request", "replica_time_per_request"): "the same",
 }
 
@@ -311,7 +311,7 @@ class Computed:
 
 
 class Arithmetic(ast.NodeVisitor):
-    """Finds what a program computes from values of quantities that it has read."""
+    """Finds results that a program computes from values of quantities that it has read."""
 
     READERS = frozenset({"number", "value", "evaluate", "dataset"})
     SAME_NUMBER = frozenset({"float", "abs"})
@@ -400,7 +400,7 @@ def sources() -> Iterator[tuple[str, str]]:
         yield path.name, "\n".join(re.sub(r"^\s*[%!].*$", "", line, flags=re.MULTILINE) for line in lines)
 
 
-# What quantities are combined to on purpose, where no quantity says it.
+# Combinations of quantities on purpose, without a quantity of this meaning.
 _PRICES = "lecture_6_long_context_and_prices.ipynb"
 _TRAINING = "lecture_5_training_rl_and_inference_compute.ipynb"
 _QUESTIONS = "lecture_7_ciphers_reversible_networks_and_open_questions.ipynb"
@@ -415,7 +415,7 @@ ALLOWED = {
     (
         "lecture_report/charts/service.py",
         "table['arrival_rate'].sum() * answer",
-    ): "a day's tokens, summed over its hours",
+    ): "a day's tokens, summed by hour",
     (
         "lecture_report/charts/small_batches.py",
         "read['fetched_weight_bytes'] / read['model_bytes']",

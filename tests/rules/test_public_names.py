@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import roofslate as rs
 
-# A call of each public callable that ends at once: many with an input that is refused, which only the callable does.
+# A call of each public callable that ends at once: many with an input that only the callable refuses.
 CALLS = {
     "Bands": "rs.Bands()",
     "Calibration": "rs.Calibration()",

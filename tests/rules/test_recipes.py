@@ -54,7 +54,7 @@ class Edit(NamedTuple):
         if self.how == "at the end":
             return f"{text.rstrip()}\n\n{self.code}"
         assert self.marker is not None
-        assert text.count(self.marker) == 1, f"{self.path}: {self.marker!r} stands {text.count(self.marker)} times"
+        assert text.count(self.marker) == 1, f"{self.path}: {self.marker!r} occurs {text.count(self.marker)} times"
         start = text.index(self.marker)
         end = start + len(self.marker)
         if self.how == "before":

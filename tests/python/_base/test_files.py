@@ -66,7 +66,7 @@ WRITERS = {
 
 @pytest.fixture(params=WRITERS)
 def writer(request, tmp_path):
-    """A file in a folder of its own, and what writes it."""
+    """A file in a new folder, and the call that writes it."""
     name, write = WRITERS[request.param]
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -241,11 +241,11 @@ def test_a_calibration_names_the_line(tmp_path, change, line, message):
 
 
 def test_a_scenario_names_the_line(tmp_path):
-    path = tmp_path / "cell.toml"
-    path.write_text("# a cell\nbatch_size = 1\n\ncontxt_length = 3\n")
+    path = tmp_path / "replica.toml"
+    path.write_text("# a replica\nbatch_size = 1\n\ncontxt_length = 3\n")
     done = run("evaluate", "pass_tokens", "--scenario", path)
     assert done.exit_code == 2
-    assert "cell.toml, line 4: " in done.stderr
+    assert "replica.toml, line 4: " in done.stderr
     assert "context_length" in done.stderr
 
 
@@ -304,7 +304,7 @@ def test_what_a_parquet_file_says_of_itself_may_be_nonsense(tmp_path, key, metad
 
 # ----------------------------------------------------------------------------------------------------------- the rule
 
-# What could run what a file says, or reach out; where it stands, and why it may.
+# Calls that could run the content of a file, or open a connection, with their place and the reason.
 FORBIDDEN = {
     *("pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"),
     *("urllib", "socket", "http", "ftplib", "requests", "ssl", "smtplib", "asyncio", "webbrowser"),
@@ -317,7 +317,7 @@ REASONS = {
 }
 CALLS = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv"}
 CALLS |= {"pickle.load", "pickle.loads", "pd.read_pickle", "pd.eval", "np.load", "yaml.load"}
-# Where a file is opened to be written, or written at once.
+# Calls that open a file to write it, or write it at once.
 WRITES = {"write_text", "write_bytes", "to_csv", "to_parquet", "to_json", "to_netcdf", "savefig", "NamedTemporaryFile"}
 
 

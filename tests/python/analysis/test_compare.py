@@ -37,7 +37,7 @@ RACK: dict[str, Any] = {
 }
 MODEL: dict[str, Any] = {"model": "DeepSeek-V3"}
 
-# Both binding terms, a maximum, sums: what an input does depends on the others.
+# Both binding terms, a maximum, sums: the effect of an input depends on the others.
 NUMBERS = {
     "total_parameters": (2e11, 2e12),
     "active_parameters": (1e10, 1e11),
@@ -137,7 +137,7 @@ def test_twelve_inputs_that_all_matter() -> None:
     product_is_exact(result)
 
 
-# ----------------------------------------------------------------------------------------------------- what differs
+# ------------------------------------------------------------------------------------------------------- differences
 
 
 def test_a_preset_is_one_input_and_choices_are_inputs() -> None:
@@ -276,7 +276,7 @@ def test_a_preset_of_ones_own_with_the_same_name_is_another_one() -> None:
     assert factors(result) == {"hardware": pytest.approx(2, rel=1e-15)}
 
 
-# ---------------------------------------------------------------------------------------------------- what is shown
+# ----------------------------------------------------------------------------------------------------------- display
 
 
 def test_the_waterfall_as_text() -> None:

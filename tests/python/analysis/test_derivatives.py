@@ -59,7 +59,7 @@ def test_against_differences_at_the_values_by_hand():
         if output == "acceptance_length" and "acceptance_decay" in inputs:
             varied = [
                 n for n in varied if n != "draft_length"
-            ]  # each draft has a chance of its own: a kink at every whole number
+            ]  # each draft has a separate chance: a kink at every whole number
         if not varied or inputs.get("queue_room", 0) > 1e6:  # no step is narrow for so long a queue
             continue
         try:
@@ -116,7 +116,7 @@ def test_units_fix_sums_of_elasticities(whole_scenario, shift):
             continue
         try:
             result = rs.sensitivity(output, scenario)
-        except (errors.NoDerivative, errors.InputTypeError):  # by the seats; of words alone
+        except (errors.NoDerivative, errors.InputTypeError):  # by the seats; only of words
             continue
         if "kinks" in result.attrs:  # the two sides of one input and another do not add up
             kinks += 1
@@ -180,7 +180,7 @@ def test_erlang_c_has_an_exact_derivative_by_the_load(batch_slots, load):
 
 @given(st.floats(0.05, 2), st.floats(0, 1e3))
 def test_the_optimum_of_a_loss_law_moves_as_its_equation_says(beta, ratio):
-    """x with x^beta = 1 + k/x, differentiated as it stands."""
+    """x with x^beta = 1 + k/x, differentiated directly."""
     result = rs.gradient(
         "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, compute_optimal_tokens=1
     )
@@ -251,7 +251,7 @@ def test_both_sides_of_a_kink(side, expected):
 
 
 def test_one_sided_derivatives_are_those_of_small_steps():
-    """A kink of several inputs, one of which stands on both sides of it."""
+    """A kink of several inputs, one of which is on both of its sides."""
     at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "replica_price": 1.0, "batch_size": 1.0}
     ratio = "microbatches / (pipeline_stages * (1 if layout == 'pool' else stage_balance))"
     for side, step in (("above", 1e-7), ("below", -1e-7)):
@@ -453,7 +453,7 @@ def test_progress_is_told_and_memory_promised(decode):
         rs.sensitivity("cost_per_token", {**decode, **huge})
 
 
-# ----------------------------------------------------------------------------------------------------- what is varied
+# ------------------------------------------------------------------------------------------------------ varied inputs
 
 
 def test_all_numbers_are_varied_and_only_numbers():
@@ -461,7 +461,7 @@ def test_all_numbers_are_varied_and_only_numbers():
     result = rs.sensitivity("cost_per_token", question)
     derivations = [rs.explain("cost_per_token", question)]
     numbers = {}
-    for derivation in derivations:  # which grows by those from defaults alone
+    for derivation in derivations:  # which grows by inputs from defaults only
         for ending in derivation.inputs:
             name = ending.quantity.name
             if ending.origin == "computed from defaults":

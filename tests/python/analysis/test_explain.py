@@ -86,7 +86,7 @@ def test_explanation(name: str, bits: Any) -> None:
 
 
 def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], bits: Any) -> None:
-    """Every number is that of `value`."""
+    """Every number equals the result of `value`."""
     text = str(explanation)
     values = {part.quantity.name: rs.value(part.quantity.name, Settled(inputs)) for part in explanation._parts}
     if explanation.steps:  # else it is given
@@ -249,7 +249,7 @@ def test_formulas_as_mathml() -> None:
     ElementTree.fromstring(mathml("{" * 5000 + "}" * 5000))
 
 
-# --------------------------------------------------------------------------------------------------- what is shown
+# ----------------------------------------------------------------------------------------------------------- display
 
 
 def test_the_derivation_of_a_cost_as_text() -> None:

@@ -144,12 +144,12 @@ def reference_cases():
 CONSTANT = {
     *(("least_cost_ratio", unknown) for unknown in ("rising_coefficient", "falling_coefficient")),
     *((quantity, "traffic_exponent") for quantity in ("mean_short_context", "mean_long_context")),
-    ("lone_weight_fetch", "total_parameters"),  # one token reads what is active, of however many
+    ("lone_weight_fetch", "total_parameters"),  # one token reads the active parameters, of however many
     ("lone_weight_fetch", "active_parameters"),
 }
 
 
-# One token fetches the active weights, however many there are in all: several tokens tell how many.
+# One token fetches the active weights, however many there are in all. Several tokens depend on the total.
 SEVERAL = {"fetched_weight_bytes": {"batch_size": 4}}
 
 
@@ -175,7 +175,7 @@ def put_back(quantity, value, unknown, known, start):
         assert abs(near[0] - value) <= tolerance, (quantity, unknown, x, near, value)
     if result["reason"].item().startswith(("always", "undecided", "many")):  # some say why
         return
-    if 0 < abs(start) < 1e-75:  # less than what stands for zero
+    if 0 < abs(start) < 1e-75:  # below the smallest number that counts as nonzero
         return
     between = any(a <= start <= b for a, b in itertools.pairwise(roots))
     assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, known)
@@ -251,7 +251,7 @@ def test_solutions_put_back_for_the_lecture(unknown):
 
 # --------------------------------------------------------------------------------------------------------- boundaries
 
-# What is asked, and whether it holds by the values of its quantities.
+# Conditions, and their truth by the values of their quantities.
 BOUNDARIES = [
     ("batch_size", "pass_time <= {x!r} s", lambda v, x: v("pass_time") <= x),
     ("batch_size", "cost_per_token < {x!r} USD/token", lambda v, x: v("cost_per_token") < x),
@@ -275,7 +275,7 @@ BOUNDARIES = [
     ("batch_size", "min(batch_size, {x!r} seq * {x!r} seq / batch_size) > 9 seq",
      lambda v, x: min(v("batch_size"), x * x / v("batch_size")) > 9),
 ]  # fmt: skip
-# The change of 10 % of the unknown below which rounding hides where the limit is met.
+# The change by 10% of the unknown below which rounding hides the solution.
 FLAT = {"cost_per_token": 1e-9, "balance_batch_at_context": 1e-7, "fetched_weight_bytes": 1e-6}
 
 
@@ -286,7 +286,7 @@ FLAT = {"cost_per_token": 1e-9, "balance_batch_at_context": 1e-7, "fetched_weigh
 def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     more = {"experts": 256.0, "experts_per_token": 8.0, "dense_parameters": cell["total_parameters"] * 0.1}
     known = {n: x for n, x in {**cell, **more, "scale_up_domain": 72.0}.items() if n != unknown}
-    at = data.draw(logarithmic(1, 1e6), label="where the limit is met")
+    at = data.draw(logarithmic(1, 1e6), label="solution")
     name = text.split(" ")[0]
     limit = rs.value(name, Settled({**known, unknown: at})) if name in entries() and name != unknown else at
     assume(math.isfinite(limit) and limit > 0)
@@ -305,7 +305,7 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     points = data.draw(st.lists(logarithmic(max(q.low, 1e-3), 1e12), min_size=8, max_size=8), label="points")
     sides = {}
     for y in points:
-        if all(abs(y - x) > 1e-9 * x for x in roots):  # nearer, rounding may tell two values of a side alike
+        if all(abs(y - x) > 1e-9 * x for x in roots):  # nearer, rounding may make two values of a side equal
             sides.setdefault(sum(x < y for x in roots), set()).add(holds(y))
     assert all(len(side) == 1 for side in sides.values())
     for below, above in itertools.pairwise(sorted(sides)):
@@ -390,7 +390,7 @@ ONE = "(1 seq)"
         ("scale_up_domain", "minimum_stages_for_weights == 2.5", {"model_bytes": 9, "hbm_capacity": 1}, [], "never"),
         ("scale_up_domain", "minimum_stages_for_weights <= 2.5", {"model_bytes": 9, "hbm_capacity": 1}, [4.5], ""),
         ("scale_up_domain", "minimum_stages_for_weights == 3", {"model_bytes": 9, "hbm_capacity": 1}, [3, 4.5], ""),
-        # where a side is undefined
+        # a side is undefined
         ("batch_size", f"sqrt(batch_size / {ONE} - 3) == 0.1", {}, [3.01], ""),
         ("batch_size", f"sqrt(batch_size / {ONE} - 3) <= 2", {}, [3, 7], ""),
         ("batch_size", f"log(batch_size / {ONE}) == 1", {}, [math.e], ""),

@@ -125,7 +125,7 @@ def test_the_loop_by_hand_agrees_with_the_engine():
 
 
 @pytest.mark.rival
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system tells no peak memory")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system has no peak memory")
 def test_peak_memory_is_that_of_the_results_and_little_more(monkeypatch):
     from benchmarks import peaks
 

@@ -274,7 +274,7 @@ def test_threads_change_nothing():
 
 
 def test_scenario_file_and_what_beats_it(tmp_path):
-    file = tmp_path / "cell.toml"
+    file = tmp_path / "replica.toml"
     file.write_text(
         'model = "DeepSeek-V3"\nhardware = "H200"\nchips = 8\nbatch_size = [1, 2, "3"]\ncontext_length = "1k:2k:2"\n'
     )
@@ -295,7 +295,7 @@ def test_scenario_file_and_what_beats_it(tmp_path):
         ('batch_size = "3 GB"', "it is in byte"),
         ('batch_size = "1:2"', "start:stop:points"),
         ('hardware = "H1000"', "did you mean 'H100'"),
-        ("[cell]\nbatch_size = 1", "unknown input 'cell'"),
+        ("[replica]\nbatch_size = 1", "unknown input 'replica'"),
         ("[batch_size]\nx = 1", "flat table"),
         ("batch_size = 2026-01-01", "batch_size"),
         ("batch_size = []", "empty"),
@@ -304,7 +304,7 @@ def test_scenario_file_and_what_beats_it(tmp_path):
     ],
 )
 def test_a_mistake_in_a_scenario_names_the_file(tmp_path, text, message):
-    file = tmp_path / "cell.toml"
+    file = tmp_path / "replica.toml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     result = run("evaluate", "pass_tokens", "--scenario", str(file))
     one_line(result)

@@ -151,7 +151,7 @@ def test_pools_apart_win_where_the_promise_is_tight_and_prompts_are_long(prompt,
     assert (least["disaggregated"] < least["aggregated"]) == (mode == "disaggregated")
 
 
-# ------------------------------------------------------------------------------------------------------ what is shown
+# -------------------------------------------------------------------------------------------------------------- display
 
 
 def test_pools_are_named_in_words(plan):
@@ -196,7 +196,7 @@ def test_bad_questions_are_refused_before_any_work():
 
 
 def test_a_limit_on_cost_moves_with_the_replicas():
-    """A quantity that another one replaces at a rate depends on what that one takes."""
+    """A quantity that another one replaces at a rate depends on the inputs of that one."""
     limit = rs.deploy(
         SERVICE, hardware="HGX H200", objective="time_to_first_token_p99", progress=False,
         where="cost_per_output_token <= 6 USD/Mtoken",
@@ -209,7 +209,7 @@ def test_a_limit_on_cost_moves_with_the_replicas():
 
 
 def drawn(number):
-    """A service with both pools, its forms and what the simulator makes of it."""
+    """A service with both pools, its closed forms and its simulation."""
     random = np.random.default_rng([4, number])
     slots = float(np.round(np.exp(random.uniform(np.log(16), np.log(256)))))
     answer = float(np.round(np.exp(random.uniform(np.log(64), np.log(512)))))

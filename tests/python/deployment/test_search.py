@@ -195,7 +195,7 @@ def test_margins_and_ranks(plan):
     full = plan.rejected["condition"] == memory
     assert set(plan.rejected["condition"][~full]) <= {*GOALS}
     assert full.to_numpy().nonzero()[0].min() == (~full).sum()  # those that could run come first
-    first = plan.rejected[full].iloc[0]  # weights that do not fit miss by what they lack
+    first = plan.rejected[full].iloc[0]  # weights that do not fit miss by the lacking memory
     used = rs.value(
         "min_deployed_bytes",
         {"model": "DeepSeek-V3", **SERVER},
@@ -310,7 +310,7 @@ def test_a_deployment_becomes_a_workbook(tmp_path):
 
 
 def test_one_machine_in_words():
-    """Without things to compare, the nearest layout is told where none can."""
+    """Without systems to compare, the error names the nearest layout if none is feasible."""
     some = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 ms", also="weight_format", **ONE)
     assert len(some.table)
     assert len(some.rejected)
@@ -466,7 +466,7 @@ def test_what_no_layout_changes_is_compared_all_the_same():
 
 
 def test_margin_of_a_floor():
-    """Of what must be large, too, the margin is a share of the limit."""
+    """The margin is a fraction of the limit also for a lower limit."""
     floor = "tokens_per_second_per_user >= 40"
     result = rs.deploy(
         model="DeepSeek-V3", hardware="GB200 NVL72", objective="cost_per_output_token", where=floor, **SERVER

@@ -103,7 +103,7 @@ def test_a_preset_may_supply_it():
 
 @pytest.mark.usefixtures("answer_cost")
 def test_it_may_be_supplied_and_others_rest_on_it():
-    rs.define("day_cost", "USD/s", "answer_cost * 3 seq / 1 s", brief="what a day takes")
+    rs.define("day_cost", "USD/s", "answer_cost * 3 seq / 1 s", brief="cost of a day")
     assert rs.value("day_cost", answer_cost="2 USD/seq") == 6
     assert rs.value("day_cost", cost_per_token=1.0, output_tokens=2) == 6
     assert rs.quantity("answer_cost").used_by == ("day_cost",)
@@ -134,9 +134,9 @@ def test_symbols_are_typeset():
 
 
 def test_a_number_may_be_a_quantity():
-    rs.define("tariff", "USD/token", lambda: 3e-6, brief="what we charge")
-    rs.define("fee", "USD", lambda: rs.math.constant("2 USD") * 3, brief="what we charge")
-    rs.define("price", "USD/token", "3 USD/Mtoken", brief="what we charge")
+    rs.define("tariff", "USD/token", lambda: 3e-6, brief="our price")
+    rs.define("fee", "USD", lambda: rs.math.constant("2 USD") * 3, brief="our price")
+    rs.define("price", "USD/token", "3 USD/Mtoken", brief="our price")
     assert [rs.value(name) for name in ("tariff", "fee", "price")] == [3e-6, 6.0, 3e-6]
     rs.define("gain", "1", lambda tariff, cost_per_token: tariff / cost_per_token, brief="x")
     assert rs.value("gain", cost_per_token=1e-6) == 3.0
@@ -310,7 +310,7 @@ def test_a_scope_is_used_again():
 
 
 def test_a_definition_hides_one_from_outside():
-    """A library is not disturbed by what its user defines, and does not disturb it."""
+    """A library and its user do not disturb each other by their definitions."""
     rs.define("margin", "USD/token", "cost_per_token * 2", brief="the user's")
     rs.define("profit", "USD", "margin * 1 Mtok", brief="the user's")
     with rs.definitions():
@@ -445,7 +445,7 @@ def lazy(scale):
 
 def check_lazy():
     results = [lazy(scale) for scale in (2.0, 3.0)]
-    rs.define("scaled", "1", lambda: 4, brief="what a task must not take")
+    rs.define("scaled", "1", lambda: 4, brief="not for tasks")
     assert results[0][0].scaled.data.name != results[1][0].scaled.data.name
     for later, now, folds in results:
         xr.testing.assert_identical(later.compute(), now)

@@ -1,4 +1,4 @@
-"""Mistakes in definitions: each is told at once, with its kind and its place."""
+"""Mistakes in definitions: errors at once, with kind and place."""
 
 import functools
 import inspect
@@ -26,7 +26,7 @@ def outside():
 
 
 MISTAKES = [
-    # units: both of them, and what has them
+    # units: both of them, and their owners
     (lambda pass_time, kv_bytes: pass_time + kv_bytes, "'pass_time' is in s, but 'kv_bytes' is in byte"),
     (lambda pass_time: pass_time - 1, "'pass_time' is in s, but '1' is a number (unit 1); a number with a unit is"),
     (lambda pass_time: rs.math.constant("1 GB") < pass_time, "'1e+09' is in byte, but 'pass_time' is in s"),
@@ -41,7 +41,7 @@ MISTAKES = [
     (lambda batch_size: rs.math.constant("30 %") + batch_size, "'0.3' is a number (unit 1), but 'batch_size' is in"),
     (lambda pass_time: rs.math.constant("3 furlong") + pass_time, "unknown unit 'furlong'"),
     ("pass_time * 2 s", "'pass_time * 2 s' is in s^2, but s was expected"),
-    # what Python would decide
+    # decisions of Python
     (lambda pass_time: max(0, pass_time), "'0 < pass_time' is only recorded"),
     (lambda pass_time: max(pass_time, 0), "of max and min rs.math.maximum and rs.math.minimum"),
     (lambda pass_time, compute_time: min(pass_time, compute_time), "rs.math.maximum and rs.math.minimum"),

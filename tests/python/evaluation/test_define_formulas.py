@@ -141,7 +141,7 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
                 continue  # a definition takes finite numbers
             if not inputs.keys().isdisjoint(BUILT[name].replaced_where):
                 continue  # the registry takes another formula there, which has its own copy
-            if kind == "chained":  # a supplied quantity is that of the copy
+            if kind == "chained":  # a supplied quantity is the copy's
                 inputs = {
                     f"copy_of_{n}" if n in BUILT and is_copied(n) and not BUILT[n].choices else n: x
                     for n, x in inputs.items()
@@ -151,7 +151,7 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
             try:
                 result = rs.value(f"copy_of_{name}", Settled(inputs))
             except errors.MissingInput:
-                assert kind == "chained"  # an input that falls back on a formula takes that of the registry
+                assert kind == "chained"  # an input that falls back on a formula takes the registry's
                 continue
             expected = rs.value(name, Settled({n.removeprefix("copy_of_"): x for n, x in inputs.items()}))
             if isinstance(expected, str):
@@ -313,7 +313,7 @@ def test_functions_in_a_formula():
     assert value(lambda overlap: m.choose(overlap, none=3, serial_kv=2, board=1)) == 1
     assert value(lambda overlap: m.where(overlap != "board", 1, 2)) == 2
     assert value(lambda weight_format, kv_format: m.where(weight_format == kv_format, 1, 2)) == 2
-    assert value(lambda batch_size: batch_size + 1, "sequence") == 4  # what is counted may be left out of a number
+    assert value(lambda batch_size: batch_size + 1, "sequence") == 4  # a counting unit may be left out of a number
     assert value(lambda overlap: m.where("board" == overlap, 1, 2)) == 1  # noqa: SIM300
     assert value(lambda pass_time, chips: pass_time + 0 * chips, "s") == 0.04  # zero fits every unit
     assert value(lambda chips: m.erlang_c(chips, 0.5)) == m.erlang_c(2, 0.5)

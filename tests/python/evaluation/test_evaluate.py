@@ -1,4 +1,4 @@
-"""`evaluate`: what goes in, what comes out, and what the result says of itself."""
+"""`evaluate`: inputs, results, and attributes of the results."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from roofslate.registry.registry import entries
 PRESETS = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "prices": "lecture"}
 
 
-# ------------------------------------------------------------------------------------------------------ what comes out
+# --------------------------------------------------------------------------------------------------------------- result
 
 
 def test_results_carry_their_own_dims_units_and_meaning(decode):
@@ -150,7 +150,7 @@ def test_float32_into_given_memory_is_rounded_once(decode):
 
 
 @pytest.mark.usefixtures("instruction_set")
-@pytest.mark.parametrize("first", [0, 1])  # on a cache line and beside one
+@pytest.mark.parametrize("first", [0, 1])  # on a cache line and next to one
 def test_float32_with_every_instruction_set(decode, first):
     question = {**decode, "batch_size": np.geomspace(1, 1e4, 100_003)}
     memory = np.empty(100_004, np.float32)
@@ -198,7 +198,7 @@ def copy_of_decode(decode):
     return dict(decode)
 
 
-# --------------------------------------------------------------------------------------------------------- what goes in
+# --------------------------------------------------------------------------------------------------------------- inputs
 
 
 @pytest.mark.parametrize(
@@ -396,7 +396,7 @@ def test_an_explicit_input_beats_a_preset_and_a_preset_a_default():
 
 
 def test_an_input_without_effect_is_refused():
-    """kv_heads beside a preset that supplies what follows from it."""
+    """kv_heads with a preset that supplies a dependent of it."""
     for call in (rs.evaluate, rs.value):
         with pytest.raises(errors.IneffectiveInput) as caught:
             call("kv_bytes_per_token", model="lecture", kv_heads=1)

@@ -21,7 +21,7 @@ def three_rows():
 
 
 @pytest.fixture(name="scenario")
-def what_is_the_same_for_all(decode):
+def scenario_of_all_rows(decode):
     return {name: x for name, x in decode.items() if name not in ("batch_size", "context_length")}
 
 
@@ -351,7 +351,7 @@ def test_a_row_does_not_depend_on_the_others():
 @pytest.mark.parametrize("choice", ["expected", "all"])
 def test_presets_and_choices(choice):
     table = table_of_presets(60).assign(expert_reads=choice)
-    table = table[~table["model"].isin(["lecture", "lecture training"])]  # they do not tell their experts
+    table = table[~table["model"].isin(["lecture", "lecture training"])]  # their experts are unknown
     table.loc[table.index[::3], "expert_reads"] = "all"
     result = rs.frame(table, ASKED, SAME)
     for k, row in table.iterrows():
@@ -403,7 +403,7 @@ def test_what_bounds_a_preset():
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
         same = rs.frame(table.drop(columns="experts_per_token"), "expert_coverage", experts_per_token=200)
     assert same.equals(result)
-    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # of a row that is no machine nothing is told
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # nothing is said of a row without a machine
         both = rs.frame(table, ["pass_tokens", "expert_coverage"])
     assert both["pass_tokens"].isna().tolist() == [False, True]
 

@@ -96,7 +96,7 @@ def test_progress_and_what_it_raises(tmp_path, monkeypatch):
 
 
 class Full(io.BytesIO):
-    """A disk on which there is no room from some moment on."""
+    """A disk that becomes full at some moment."""
 
     full = False
 
@@ -118,7 +118,7 @@ def close(before):
 def test_a_table_whose_last_words_find_no_room_is_an_error():
     with pytest.raises(OSError, match="no space left"):
         close(lambda: None)
-    with pytest.raises(ZeroDivisionError):  # what went wrong before is told
+    with pytest.raises(ZeroDivisionError):  # the earlier error
         close(lambda: 1 / 0)
 
 
@@ -199,7 +199,7 @@ def started(source, target):
 
 
 def ended(process, number, after):
-    """Waits, sends a signal, and returns what became of the process."""
+    """Wait, send a signal, and return the state of the process."""
     time.sleep(after)
     process.send_signal(number)
     with process:

@@ -1,4 +1,4 @@
-"""A word before what would take days, and none before what bounds soon end."""
+"""A message before a fold of days, and none before one that bounds end soon."""
 
 import re
 import warnings

@@ -191,7 +191,7 @@ MISTAKES = {
         errors.InputTypeError,
         "choices have no order. Give a list",
     ),
-    "bounds of what is unknown": (lambda q: rs.bounds("pass_tim", q), errors.UnknownName, "'pass_time'"),
+    "bounds of an unknown name": (lambda q: rs.bounds("pass_tim", q), errors.UnknownName, "'pass_time'"),
     "threads": (lambda q: rs.count("pass_time < 1 s", q, threads=0), errors.InputTypeError, "threads must be"),
     "too many points": (
         lambda q: rs.best(
@@ -272,7 +272,7 @@ BILLION = {
 }
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not tell peaks of memory")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system has no peak memory")
 @pytest.mark.measured
 def test_a_billion_points_take_no_more_memory_than_a_million(run_python):
     pieces = {name: MEMORY.format(fold=fold, n=n) for name, (fold, n) in BILLION.items()}

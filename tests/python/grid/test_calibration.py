@@ -217,7 +217,7 @@ def test_a_derivation_says_its_basis() -> None:
     assert "Basis" not in str(rs.explain("hbm_drain_time", hardware="H100"))
 
 
-# ------------------------------------------------------------------------------- bands of what follows from one outcome
+# ------------------------------------------------------------------------------------ bands of dependents of an outcome
 
 RUN: dict[str, Any] = {
     "model": "Llama-3.1-70B", "hardware": "H100", "chips": 1024, "global_batch_size": 1024, "sequence_length": 8192,

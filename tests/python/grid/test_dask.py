@@ -292,7 +292,7 @@ FAR = [*HALF, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e300, -1e300, 0.0, np.finfo(f
 @pytest.mark.heavy
 @pytest.mark.parametrize("over", [None, "a", ["b"], ["copy", "a"], "copy"], ids=str)
 def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
-    """Of values of all sizes, whether a chunk has room for those of a kept point or not."""
+    """Of values of all sizes, with or without space for a kept point in a chunk."""
     array = xr.DataArray(np.random.default_rng(1).choice(FAR, (24, 12)), dims=["a", "b"])
     speed = xr.DataArray([1.0, 1.0, 1.0], dims=["copy"])
     q = np.linspace(0, 1, 37).tolist()

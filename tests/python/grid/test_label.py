@@ -52,7 +52,7 @@ def without(owner, name):
     original = label._Direct.__init__
 
     def init(self):
-        attribute = vars(owner)[name]  # unbound: what is put back serves subclasses, too
+        attribute = vars(owner)[name]  # unbound, as it serves subclasses, too
         delattr(owner, name)
         try:
             original(self)

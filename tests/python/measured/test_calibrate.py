@@ -49,7 +49,7 @@ def fit_with_noise(noisy):
     return rs.calibrate(noisy, TERMS, hold_out=["model", "hardware", "framework"], **WHAT)
 
 
-# ------------------------------------------------------------------------------------------------------ what is found
+# --------------------------------------------------------------------------------------------------------------- result
 
 
 @pytest.mark.heavy
@@ -112,12 +112,12 @@ def test_groups_count_by_the_root_of_their_rows():
     flat = rs.calibrate(both, terms, ignore="framework", soft=100, **WHAT)
     share = [math.log(x["bandwidth_efficiency"] / 0.4) / math.log(2) for x in (result, flat)]
     root = math.sqrt(40) / (math.sqrt(40) + math.sqrt(1000))
-    assert share[0] == pytest.approx(root, rel=0.35)  # rows that compute bounds tell nothing of bandwidth
+    assert share[0] == pytest.approx(root, rel=0.35)  # compute-bound rows have no information on bandwidth
     assert share[1] < 0.5 * share[0]
 
 
 def test_relative_residuals():
-    """The least sum of squares of p/m - 1 lies below that of the logarithm."""
+    """The least sum of squares of p/m - 1 is smaller than with the logarithm."""
     table = runs(noise=0.5)
     terms = {"bandwidth_efficiency": (0.05, 1)}
     log, relative = (
@@ -151,13 +151,13 @@ def test_a_constant_for_each_value_of_a_column():
 def test_a_value_left_out_takes_the_mean_of_the_others():
     terms = {"bandwidth_efficiency": (0.1, 1)}
     result = rs.calibrate(by_framework(), terms, by={"bandwidth_efficiency": "framework"}, hold_out="framework", **WHAT)
-    # what is left of the other framework predicts, 0.5 for 0.8 and 0.8 for 0.5: as far off on either side
+    # the other framework predicts, 0.5 for 0.8 and 0.8 for 0.5: as far off on either side
     assert result.errors.loc[("pass_time", "nothing"), "rms_log"] < 1e-5
-    # where memory binds; where arithmetic does, both are met
+    # memory-bound; if compute-bound, both are met
     assert 0.3 < result.errors.loc[("pass_time", "framework"), "rms_log"] < math.log(0.8 / 0.5)
 
 
-# ----------------------------------------------------------------------------------------------------- what is left out
+# -------------------------------------------------------------------------------------------------------- held-out rows
 
 
 @pytest.mark.parametrize("spoiled", [False, True])
@@ -178,7 +178,7 @@ def test_errors_left_out_are_those_of_separate_fits(noisy, spoiled):
     assert row["mape"] == pytest.approx(float((ratio - 1).abs().mean()), rel=1e-4)  # constants are rounded
     assert row["median"] == pytest.approx(float((ratio - 1).abs().median()), rel=1e-3)
     assert row["rms_log"] == pytest.approx(float(np.sqrt((np.log(ratio) ** 2).mean())), rel=1e-4)
-    wider = math.sqrt(1 + 1 / 4) * np.quantile(-np.log(ratio), PERCENTILES)  # four models tell of a fifth
+    wider = math.sqrt(1 + 1 / 4) * np.quantile(-np.log(ratio), PERCENTILES)  # four models predict a fifth
     np.testing.assert_allclose(result.fits["pass_time"].spread["model"], wider, rtol=1e-3, atol=1e-4)
 
 
@@ -201,7 +201,7 @@ def test_bands_hold_their_share(fitted):
     for level in (0.5, 0.8, 0.95):
         low, high = fitted.band(level, model="Qwen3-32B", hardware="H100", framework="one")
         coverage = ((fresh["seconds"] >= low * predicted) & (fresh["seconds"] <= high * predicted)).mean()
-        assert coverage == pytest.approx(level, abs=0.06)  # 400 rows told both quantiles: 0.03 of standard error
+        assert coverage == pytest.approx(level, abs=0.06)  # both quantiles from 400 rows: 0.03 of standard error
 
 
 def test_bands_are_wider_for_what_was_never_measured(fitted):
@@ -285,7 +285,7 @@ def test_a_band_is_drawn(fitted):
 
 @pytest.fixture(name="calibrated", scope="module")
 def serving_like():
-    """Times per output token of stacks that are each off by a factor of their own."""
+    """Times per output token of stacks, each off by a factor."""
     chance = np.random.default_rng(4)
     stacks = np.repeat(np.arange(30), 4)
     table = pd.DataFrame({"stack": [f"s{k}" for k in stacks], "concurrency": np.tile([1.0, 4.0, 16.0, 64.0], 30)})
@@ -315,7 +315,7 @@ def test_an_anchor_shifts_by_its_shrunken_ratio(calibrated):
     cal, table = calibrated
     known = {k: x for k, x in STACK.items() if k not in cal}
     fit = cal.fits["time_per_output_token"]
-    assert fit.between == pytest.approx(0.3, rel=0.35)  # 30 stacks tell a deviation to 13 %
+    assert fit.between == pytest.approx(0.3, rel=0.35)  # 30 stacks give a deviation to 13%
     assert fit.within == pytest.approx(0.05, rel=0.35)
     of_stack = table[table["stack"] == "s3"]
     for n in (1, 2, 4):
@@ -585,7 +585,7 @@ def test_rows_without_a_value_are_left_out_and_counted(noisy):
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", ["serving", "FasterTransformer", "TensorRT-LLM"])
 def test_shipped_constants_are_those_of_the_shipped_tables(name):
-    """`python python/tools/calibrate.py` would write what is there."""
+    """`python python/tools/calibrate.py` would change nothing."""
     from calibrate import fitted as fit
 
     calibration = rs.calibration(name)

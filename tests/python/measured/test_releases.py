@@ -110,7 +110,7 @@ def test_an_unknown_release_or_recipe_has_a_band_no_narrower() -> None:
 
 
 def test_the_training_calibration_holds_what_is_left_out() -> None:
-    """The bar is 14 / 11 % on other models and chips, with bands of 80 % that hold 75 to 88 %."""
+    """The bar is 14 / 11% on other models and chips, with 75 to 88% inside the 80% band."""
     errors = rs.calibration("training").errors.loc["trained_tokens_per_second_per_chip"]
     left_out = errors.drop("nothing")
     assert set(left_out.index) >= {"model", "hardware", "release", "recipe"}

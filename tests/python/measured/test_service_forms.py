@@ -59,7 +59,7 @@ def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
     }
 
 
-# Running sequences, milliseconds per token in the mean and at p99, to the first token likewise: simulated, 2 million
+# Running sequences, mean and p99 milliseconds per token, to the first token likewise: simulated, 2 million
 # requests each.
 CASES = [
     (stated("apart", 7.742), 22.15, 14.32, 15.48, 21.4, 29.3),

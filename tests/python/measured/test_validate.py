@@ -47,7 +47,7 @@ def table(*rows):
 
 
 def test_rows_are_predicted_by_the_shipped_constants():
-    """As a call of one's own with the same constants."""
+    """As a separate call with the same constants."""
     given = table(run(), run(concurrency=64, framework="sglang"))
     rows = rs.validate(given).rows
     cal = rs.calibration()
@@ -181,7 +181,7 @@ def test_formats_as_engines_store_them():
     assert result["weight_format"].tolist() == ["mxfp4", "mxfp4", "int4", "int4", "nvfp4"]
     assert result["compute_format"].tolist() == ["mxfp4", "mxfp4", "bf16", "bf16", "nvfp4"]
     assert result["dense_format"].tolist() == ["bf16"] * 4 + ["same"]
-    # fp8 caches beside nvfp4, but not where vLLM runs on Hopper, and not beside int4
+    # fp8 KV caches with nvfp4, but not with vLLM on Hopper, and not with int4
     assert (result["kv_bytes_per_token"] / 73728).tolist()[:4] == [1, 0.5, 1, 1]
 
 
@@ -296,7 +296,7 @@ def test_looks():
     figures = r"\d+\.\d / \d+\.\d %"
     for part in (decode, prefill):
         assert re.fullmatch(rf"  left out by model {figures}, by [^()]+ {figures} \(mean / median\)", part[0])
-    # Split rows enter the score of decoding, and not that of prompts.
+    # Split rows enter the score of decoding, not of prompts.
     assert re.fullmatch(rf"  split, among them: {figures} of [\d,]+ rows", decode[1])
     assert re.fullmatch(rf"  split, apart: {figures} of [\d,]+ rows", prefill[1])
 

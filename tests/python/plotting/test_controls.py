@@ -1,4 +1,4 @@
-"""Controls of explorers: of which kind each is, what it says, and what moving it does."""
+"""Controls of explorers: their kinds, labels, and effects."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from support.explorers import CELL, moved, run
 from support.slices import every_third
 
 LECTURE = [chart.name for chart in charts.all() if chart.input_names]
-# charts that have lists alone, and inputs that they take
+# charts with only lists, and their accepted inputs
 OTHERS: dict[str, dict[str, Any]] = {
     "scale_up_domains": {"hardware": "GB200 NVL72"},
     "machine_balance": {"hardware": "B200", "weight_format": "bf16"},
@@ -56,7 +56,7 @@ def pixels(figure: Any) -> np.ndarray:
     return np.frombuffer(file.getvalue(), np.uint8)
 
 
-# ----------------------------------------------------------------------------------------------------- what charts take
+# ----------------------------------------------------------------------------------------------------inputs of charts
 
 
 @pytest.mark.heavy
@@ -80,7 +80,7 @@ def test_charts_know_what_moves_them() -> None:
     assert "batch_size" not in board  # the axis
     assert charts.retrieve_or_hold.inputs["hardware"] == "B200 (lecture)"
     assert charts.pipeline_inference.inputs == {"hop_latency": 2.5e-3, "pipeline_stages": 4, "stage_time": 5e-3}
-    assert "practical_margin" not in charts.cost_vs_context.inputs  # beside the batch it has no say
+    assert "practical_margin" not in charts.cost_vs_context.inputs  # without effect if the batch is given
     assert set(OTHERS) == {chart.name for chart in charts.all() if not chart.input_names}
 
 
@@ -331,7 +331,7 @@ WATCH = """() => {
     const note = () => window.pictures.add(place.querySelector('img')?.src);
     new MutationObserver(note).observe(place, {subtree: true, childList: true});
 }"""
-PATIENCE = 90  # seconds for what takes two or three where nothing else runs
+PATIENCE = 90  # seconds for moves of two or three on an idle machine
 NOTEBOOK = """\
 import roofslate as rs
 rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="DeepSeek-V3", hardware="GB200 NVL72")"""
@@ -372,7 +372,7 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     reads = f"""text => document.querySelector('input[title^="{name}"]').value === text"""
 
     def follows(change: Any) -> str:
-        """The code, once it is that of another picture and has the number of the field."""
+        """The code of another picture, once it has the number of the field."""
         before = picture.get_attribute("src")
         change()
         page.wait_for_function("before => document.querySelector('.jp-OutputArea img').src !== before", arg=before)
@@ -398,7 +398,7 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     page.wait_for_function(settled)
     assert 'context_length="100k"' in code.input_value()
     assert 1 <= page.evaluate("window.pictures.size") < moves / 2
-    # a mistake is told, and the picture stays
+    # a mistake shows a message, and the picture stays
     before = picture.get_attribute("src")
     field.fill("8 GB")
     field.press("Enter")

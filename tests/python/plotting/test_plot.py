@@ -1,4 +1,4 @@
-"""Plots of evaluated results: lines, heat maps, regions, ticks, and what is refused."""
+"""Plots of evaluated results: lines, heat maps, regions, ticks, and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matplotlib.collections import QuadMesh
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from support.pictures import ticks
 
-# Pictures show what a memory cannot hold, too.
+# Pictures show points beyond memory, too.
 pytestmark = pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")
 SCENE: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "expert_reads": "all"}
 BATCH = rs.geomspace(1, 8192, 40)

@@ -492,7 +492,7 @@ def test_a_preset_is_read_without_the_others():
     chip = catalogs.hardware["gb200-nvl72"]
     assert catalogs._library._shelves is None
     assert set(catalogs._library._shipped.read) == {("hardware", "GB200"), ("hardware", "GB200 NVL72")}
-    assert "H1000" not in catalogs.hardware  # what is not found has every file read
+    assert "H1000" not in catalogs.hardware  # a missing name has every file read
     assert catalogs.hardware["GB200 NVL72"] is dict(catalogs.hardware)["GB200 NVL72"] is chip
     assert catalogs.hardware.define("mine", base=chip, chips=36).values["hbm_bandwidth"] == chip["hbm_bandwidth"]
 
@@ -563,7 +563,7 @@ def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
     known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
     alone = rs.value("lifetime_cost", known)
     assert rs.value("lifetime_cost", {**known, "chips": 100}) == alone
-    # with a rate they would tell a share of it, and neither has a say
+    # with a rate they would give a part of it, and neither has an effect
     with pytest.raises(errors.IneffectiveInput, match=r"'(chips|decode_token_rate)' has no effect"):
         rs.value("lifetime_cost", known, chips=100, decode_token_rate=1e4)
     # one step away, or several that follow of themselves

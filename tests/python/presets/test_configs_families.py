@@ -7,7 +7,7 @@ from roofslate.presets.configs.conventions import FAMILIES
 from support.configs import PLAIN, read
 
 
-# Those whose layers carry a state, and DeepSeek-V4, need keys of their own.
+# Families with state layers, and DeepSeek-V4, need separate keys.
 @pytest.mark.parametrize("family", [n for n, f in FAMILIES.items() if not f.state and n != "deepseek_v4"])
 def test_every_family_reads_a_plain_file(family):
     model = read(model_type=family, max_position_embeddings=512, sliding_window=None)
@@ -134,7 +134,7 @@ def test_windows_with_heads_and_widths_of_their_own():
     model = read(**keys)
     assert model.cache_bytes(100) == 2 * (2 * 40 * 100 + 3 * 4 * 40 * 16)
     assert model.parts["attention"] == sum(64 * (8 * 40 + kv * 40) for kv in (2, 4, 4, 4)) + 3 * 8
-    assert model.head_size == 20  # of keys and values in the mean: twice it is what a token leaves in a head
+    assert model.head_size == 20  # mean of keys and values: a token stores twice as much per head
 
 
 def test_full_layers_whose_values_are_their_keys():

@@ -497,7 +497,7 @@ HOSTILE = {
     "zero byte": ("\x00", "line 1: "),
     "escaped zero": (VALUES + 'chips="8\\u0000"', "line 4: chips: cannot read"),
     "the same table": ("".join("[a]\n" for _ in range(50_000)), "line 2: Cannot declare ('a',) twice"),
-    "a text without end": ('a="' + '\\"' * 1_000_000, "line 1: "),
+    "an unterminated text": ('a="' + '\\"' * 1_000_000, "line 1: "),
     "quotes": ('"' * 3_000_000, "line 1: "),
     "single quotes": ("'" * 3_000_000, "line 1: "),
     "dots": (". " * 100_000, "a key of more than 8 parts"),
@@ -588,7 +588,7 @@ def test_what_is_within_texts_is_told_from_what_is_not(inside: str) -> None:
 
 
 def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
-    """Whatever stands in texts and comments, and however lines end."""
+    """For any texts, comments, and ends of lines."""
     path = tmp_path / "ours.toml"
     text = HEAD + 'note = """[hardware.y.values]\nchips = 0"""\n# [hardware.x.values]\n[hardware.x.values]\nchips = 0\n'
     for end in ("\n", "\r\n"):
@@ -657,7 +657,7 @@ def test_generations_of_other_chips_and_formats() -> None:
     assert table.index.tolist() == ["H100", "Rubin", "Ours"]
     assert table["announced"].tolist() == pytest.approx([2022 + 2.5 / 12, 2026 + 0.5 / 12, 2028 + 1.5 / 12])
     assert table["vendor"].tolist() == ["NVIDIA", "NVIDIA", "others"]
-    assert table["peak_flops"].tolist() == [989e12, 50e15, 8e15]  # what lacks fp4 works in bf16
+    assert table["peak_flops"].tolist() == [989e12, 50e15, 8e15]  # chips without fp4 work in bf16
     alone = charts.hardware_generations(hardware="H100", weight_format="bf16")
     assert alone.child_axes[0].get_xlim() == pytest.approx((2020.6, 2023.8))
     undated = rs.hardware.define("Undated", peak_flops_bf16="8 PFLOP/s", hbm_bandwidth="40 TB/s", hbm_capacity="1 TB")

@@ -35,13 +35,13 @@ HOUR = 1e6 * 3600  # dollars a token and second in those a million tokens and ho
 
 # ------------------------------------------------------------------------------------------- lists of known deployments
 
-# Where what infer does not know may lie: the ranges that it states. The generator draws from them, and shares nothing
-# with it but the storage tiers' data.
+# Ranges that infer states for unknown inputs. The generator draws from them, and shares only the storage tiers' data
+# with it.
 MARKUP = (2 / 3, 3 / 2)
 ALIGNMENT = (0.8, 1.25)
 EXPONENT = (0.0, 2.0)
-LISTED = 1.014  # a price may be off by 2 %; three digits take up to half a percent of it
-EFFICIENCY = (0.55, 0.65)  # of the arithmetic in prefill
+LISTED = 1.014  # a price may be off by 2%; three digits take up to half a percent of it
+EFFICIENCY = (0.55, 0.65)  # of compute in prefill
 TIERS: dict[str, Any] = {name: tier for name, tier in rs.storage.items() if "tier_price" in tier.values}
 
 
@@ -69,9 +69,9 @@ class Deployment:
         self.active, self.bytes_per_weight = between(5e9, 500e9), chance.choice([0.5, 1.0, 2.0])
         self.peak, self.bandwidth, self.capacity = between(1e15, 2e16), between(2e12, 2e13), between(8e10, 3e11)
         self.chip_price = between(1, 6) / 3600
-        hidden = 2 * self.active / (self.peak * self.efficiency / self.bandwidth)  # bytes fetched during the arithmetic
+        hidden = 2 * self.active / (self.peak * self.efficiency / self.bandwidth)  # bytes fetched during compute
         prompt = 2 * self.active / (self.peak * self.efficiency) * self.chip_price
-        # below one the cost has a kink; the threshold then stands near it, otherwise anywhere
+        # below one the cost has a kink, and the threshold is near it, otherwise anywhere
         self.weights = between(0.1, 6)
         threshold = between(32e3, 400e3)
         if self.weights < 1:
@@ -152,7 +152,7 @@ def test_intervals_hold_the_truth_of_1000_known_deployments() -> None:
     assert min(kinds.values()) > 200  # both ways in which cost can run
     medians = {what: float(np.median(seen)) for what, seen in widths.items()}
     assert max(medians.values()) <= 3, medians
-    assert min(medians.values()) > 1.02, "what nobody knows must show"
+    assert min(medians.values()) > 1.02, "unknown inputs must widen the intervals"
 
 
 # ------------------------------------------------------------------------------------------------ the lecture's reading
@@ -279,7 +279,7 @@ LONG = {**LIST, "long_context_threshold": "200k"}
 @pytest.mark.parametrize(
     ("prices", "known", "factors", "why"),
     [
-        # three answers' worth of the prompt: no kink, and memory alone would make long answers dearer
+        # three answers' worth of the prompt: no kink, and only memory would make long answers more expensive
         (
             {**LONG, "output": "$15/Mtok", "long_output": "$10/Mtok"},
             {},
@@ -293,7 +293,7 @@ LONG = {**LIST, "long_context_threshold": "200k"}
             {"long answers": 2 / 1.02**2},
             "output tokens do not cost more above the threshold",
         ),
-        # memory that is faster than the arithmetic leaves the kink alone, and five times the prompt none
+        # memory that is faster than compute leaves only the kink, and five times the prompt none
         (
             {**LONG, "long_output": "$40/Mtok"},
             {"weight_fetch_ratio": 0.5},
@@ -318,7 +318,7 @@ def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> No
     known = {"weight_fetch_ratio": 0.5, "relative_markup": 1, "rounding": 0.0}
     result = rs.infer(near, **known)
     kv = result["kv_bytes_per_token"]
-    # half of the arithmetic's time is left to the cache, of 100e9 parameters at 300 operations a byte
+    # half of compute time is left to the KV cache, of 100e9 parameters at 300 operations a byte
     assert kv.nominal == pytest.approx(100e9 / 300 / 2 / 200e3)
     assert (kv.low, kv.high) == pytest.approx((kv.nominal / 1.25, kv.nominal / 0.8))  # the threshold's alignment
     assert kv.why == "the threshold, above which KV-cache and weight reads take longer than compute"
@@ -332,7 +332,7 @@ def test_weights_that_outlast_the_arithmetic_leave_no_kink() -> None:
     result = rs.infer({**LONG, "output": "$15/Mtok", "long_output": "$30/Mtok"}, weight_fetch_ratio=(2, 3))
     assert (result["kink_context"].low, result["kink_context"].high) == (0, 0)
     assert result["kink_context"].why.endswith("weight reads take more time than compute")
-    # weights take two to three times the arithmetic: the batch is a half to a third of the balance batch
+    # weights take two to three times the compute time: the batch is a half to a third of the balance batch
     assert result["batch_over_balance_batch"].low == pytest.approx(1 / 3)
     assert result["batch_over_balance_batch"].high == pytest.approx(1 / 2)
 
@@ -364,7 +364,7 @@ def test_what_is_lacking_is_said() -> None:
     assert stored["paying_hold_time"].why == "lacks a cached-input price"
     with_cache = rs.infer("Claude Opus 4.5")
     assert with_cache["kv_bytes_per_token"].verdict == "not determined"
-    assert "HBM" in with_cache["kv_bytes_per_token"].why  # by tier, keeping tells
+    assert "HBM" in with_cache["kv_bytes_per_token"].why  # by tier, from the price of storage
     assert rs.infer("Claude Opus 4.5", tiers="HBM")["kv_bytes_per_token"].verdict == "interval"
 
 
@@ -496,7 +496,7 @@ def test_everything_that_is_assumed_is_listed_with_its_source() -> None:
     given = rs.infer(OPUS, active_parameters=(50e9, 200e9), hardware="H100").assumptions
     assert given.loc["active_parameters", ["low", "high", "given"]].tolist() == [50e9, 200e9, True]
     assert "H100" in given.loc["hbm_bandwidth", "source"]
-    assert "total_parameters" not in given.index  # that of the lecture goes with its own active ones
+    assert "total_parameters" not in given.index  # the lecture's total goes with its active ones
     assert rs.infer(OPUS, active_parameters=50e9)["batch_size"].verdict == "not determined"
 
 
@@ -552,7 +552,7 @@ def test_architectures_have_the_cache_that_was_inferred() -> None:
     size = {"bf16": 2, "fp8": 1, "fp4": 0.5}
     elements = shapes["kv_latent_size"].fillna(2 * shapes["kv_heads"] * shapes["head_size"])
     assert (cached * elements * shapes["kv_format"].map(size)).to_numpy() == pytest.approx(shapes["kv_bytes_per_token"])
-    # the lecture's: one cache for all layers, eight heads of 128, a byte each
+    # the lecture's: one KV cache for all layers, eight heads of 128, a byte each
     lecture = {"kv_heads": 8, "head_size": 128, "kv_format": "fp8"}
     shared = shapes[shapes["layers"] == shapes["sharing"]]
     assert (shared[list(lecture)] == pd.Series(lecture)).all(axis=1).any()

@@ -15,7 +15,7 @@ VENDORS = [
 ]
 PRICED = ("USD/token", "USD/token/s")
 ROUNDING = 0.03
-# what other relations of the list stand for
+# inputs given by other relations of the list
 INSTEAD = {"cache_storage_price": "implied_storage_price", "long_context_threshold": "kink_from_threshold"}
 Ends = dict[str, tuple[float, float]]
 
@@ -59,7 +59,7 @@ def test_relations(vendor: str) -> None:
         try:
             expected = extremes(quantity, ends)
         except MissingError:
-            continue  # of means over the traffic
+            continue  # of means weighted by traffic
         assert agree(row[["low", "high"]], expected, exact=False), (quantity, expected)
         assert row["low"] <= row["nominal"] <= row["high"]
         checked += 1

@@ -19,7 +19,7 @@ FEW: dict[str, Any] = {**TENANTS, "resident_adapters": 50, "host_bandwidth": "50
 
 
 def test_an_adapter_of_rank_16_is_131_megabytes() -> None:
-    """Llama 3 70B, attention alone, bf16 (Punica, arXiv 2310.18547, uses rank 16)."""
+    """Llama 3 70B, only attention, bf16 (Punica, arXiv 2310.18547, uses rank 16)."""
     assert rs.value("adapter_bytes", model="Llama-3.1-70B", lora_rank=16) == 131_072_000
     heads = {"model": "DeepSeek-V3", "lora_rank": 8}
     attention, every = (rs.value("adapter_bytes", heads, lora_targets=word) for word in ("attention", "all"))

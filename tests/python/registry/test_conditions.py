@@ -60,7 +60,7 @@ def constant(text, **keywords):
     return value
 
 
-# ------------------------------------------------------------------------------------------ against Python's arithmetic
+# ------------------------------------------------------------------------------------- against Python's IEEE arithmetic
 
 NAMES = {
     "s": ["pass_time", "compute_time", "weight_fetch_time", "kv_fetch_time"],
@@ -177,7 +177,7 @@ def test_a_comparison_holds_where_it_does_in_python(values, sides, relations):
     assert all(c.lhs.unit == c.rhs.unit == "s" for c in conditions)
 
 
-# ------------------------------------------------------------------------------------------------- what is understood
+# ------------------------------------------------------------------------------------------------------- accepted texts
 
 
 def test_the_parts_of_a_condition():
@@ -313,7 +313,7 @@ def check_formula(q):
     else:
         formula = parse_formula(q.name, q.unit)
         assert formula == Formula((("quantity", q.name),), units.spell(q.unit), (q.name,))
-        # What the package prints of it is read back.
+        # The printed text is read back.
         printed = units.format(1234.5, q.unit)
         assert constant(f"{q.name} == {printed}", allow_equality=True) == units.parse(printed, q.unit)
 

@@ -112,7 +112,7 @@ def test_what_rearranging_gained_says_how_uneven_experts_are() -> None:
     assert gain[0] < 1.167 < gain[2]
 
 
-# ------------------------------------------------------------------------------------------------------ what it acts on
+# -------------------------------------------------------------------------------------------------------------- effects
 
 SERVED: dict[str, Any] = {
     "model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "weight_format": "fp8", "tensor_parallel": 1,

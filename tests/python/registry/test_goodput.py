@@ -127,7 +127,7 @@ def test_all_that_is_too_much_is_refused_and_none_without_a_limit() -> None:
 
 
 def test_a_days_fleet_of_deepseek() -> None:
-    # DeepSeek, Open Infra Index, day 6, 2025-03: 278 nodes of eight H800 at the peak, 226.75 in the mean of a day, at
+    # DeepSeek, Open Infra Index, day 6, 2025-03: 278 nodes of eight H800 at the peak, 226.75 on average in a day, at
     # 2 USD a chip-hour 87,072 USD a day (read 2026-11-23 in this package's table of published numbers).
     day = {"peak_to_mean_load": 278 / 226.75}
     following = rs.value("serving_cost", chips=1814, chip_price="2 USD/h", served_time="24 h")

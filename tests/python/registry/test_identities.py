@@ -141,7 +141,7 @@ def test_twice_the_batch_of_half_the_context_is_the_same_cache(scenario, factor)
 
 @given(scenarios())
 def test_more_chips_cost_nothing_and_save_time(scenario):
-    """In the ideal cell price and speed grow alike."""
+    """In the ideal replica price and speed grow alike."""
     double = {**scenario, "chips": scenario["chips"] * 2}
     assert rs.value("pass_time", double) * 2 == rs.value("pass_time", scenario)
     assert rs.value("cost_per_token", double) == pytest.approx(rs.value("cost_per_token", scenario), rel=1e-14)
@@ -215,7 +215,7 @@ def test_without_context_there_is_no_cache(scenario):
 
 @given(scenarios())
 def test_large_batches_cost_what_their_parts_cost(scenario):
-    """Without end, a token costs the larger of its arithmetic and its cache."""
+    """At unlimited batch size a token costs the larger of its compute and its KV reads."""
     large = {**scenario, "batch_size": 1e15, "overlap": "board"}
     per_token = max(rs.value("compute_time", large), rs.value("kv_fetch_time", large)) / (
         1e15 * scenario["pass_length"]

@@ -53,7 +53,7 @@ BASES = {
 
 
 def more(name: str, base: dict[str, Any]) -> dict[str, float]:
-    """A fifth more of what the hardware of a base has."""
+    """Raise a number of the base hardware by a fifth."""
     return {name: 1.2 * float(rs.value(name, hardware=base["hardware"]))}
 
 

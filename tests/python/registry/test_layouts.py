@@ -133,7 +133,7 @@ def test_more_stages_than_layers_are_an_error_that_names_the_way_out() -> None:
 
 
 def test_exchanges_of_any_expert_parallelism() -> None:
-    """T6: what a chip sends does not shrink with the chips that experts are spread over."""
+    """T6: traffic of a chip does not shrink with the chips that experts are spread over."""
     requested = Settled(
         {
             "batch_size": 64, "model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "tensor_parallel": 1,

@@ -131,7 +131,7 @@ def test_a_budget_buys_the_least_loss(law: str, budget: float) -> None:
     }
     size, tokens = optimum.values()
     assert 6 * size * tokens == pytest.approx(budget, rel=1e-12)
-    # the frontier is that of the sizes: rounding of the powers of 1e13
+    # the frontier of sizes: rounding of the powers of 1e13
     assert rs.value("compute_optimal_tokens", loss_law=law, active_parameters=size) == pytest.approx(tokens, rel=1e-10)
     near = size * np.array([0.9, 1.0, 1.1])
     loss = [
@@ -153,7 +153,7 @@ def test_a_law_is_its_own_frontier(size: float) -> None:
     assert result == pytest.approx(expected, rel=1e-10)
 
 
-# ----------------------------------------------------------------------------------- beside the model of least training
+# ------------------------------------------------------------------------------------ against the compute-optimal model
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -213,7 +213,7 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
     tokens = (coefficients["loss_data_coefficient"] / remaining_loss) ** (1 / coefficients["loss_data_exponent"])
     cost = other * (tokens + served)  # 6 N D and 2 * 3 N D_inf
     assert (size * (best["optimal_pretraining_tokens"] + served) <= cost * (1 + 1e-9)).all()
-    # a Chinchilla model of the same loss costs what the saving says
+    # a Chinchilla model of the same loss costs more by the saving
     replaced = {
         n: rs.value(n, requested, active_parameters=size)
         for n in ("training_optimal_parameters", "least_training_tokens")
@@ -243,8 +243,8 @@ def test_least_arithmetic_for_a_loss() -> None:
 def test_least_cost_for_a_quality() -> None:
     """In prices too: Chinchilla's 70B costs 36% more than the best equal model at high volume.
 
-    Utilization 50 % in training and prefill and 1 % in decoding, INT8 at twice the peak, 70 and 215 tokens a request.
-    Their 36 % come without the demand that they hold for; here that takes 4.65 billion requests.
+    Utilization 50% in training and prefill and 1% in decoding, INT8 at twice the peak, 70 and 215 tokens a request.
+    Their 36% come without the demand that they hold for; here that takes 4.65 billion requests.
     """
     requested: dict[str, Any] = {
         "loss_law": SARDANA,
@@ -265,7 +265,7 @@ def test_least_cost_for_a_quality() -> None:
     assert dearer[2] == pytest.approx(0.36, abs=0.005)
 
 
-# --------------------------------------------------------------------------------------------------------- with doubt
+# ---------------------------------------------------------------------------------------------------------- uncertainty
 
 
 def test_which_guess_moves_the_optimum() -> None:
@@ -282,7 +282,7 @@ def test_which_guess_moves_the_optimum() -> None:
     )
     assert moved.base == pytest.approx(70.8e12, rel=5e-4)
     assert moved.table.index[0] == "inference_tokens"
-    # where serving outweighs training by far, the tokens follow the volume by the power 1/(1 + beta); before, by less
+    # if serving outweighs training by far, the tokens follow the volume by the power 1/(1 + beta); before, by less
     swing = moved.table.loc["inference_tokens"]
     assert 100**0.5 < swing["at_high"] / swing["at_low"] < 100 ** (1 / (1 + beta))
 
@@ -318,7 +318,7 @@ def test_no_label_of_the_lifetime_surface_crosses_its_edge() -> None:
     within = ax.get_window_extent()
     for label in ax.texts:
         box = label.get_window_extent()
-        if box.x0 < within.x1 and label.get_gid() != "under title":  # names of lines stand beside the picture
+        if box.x0 < within.x1 and label.get_gid() != "under title":  # names of lines are next to the picture
             assert within.x0 <= box.x0
             assert box.x1 <= within.x1
             assert within.y0 <= box.y0
@@ -357,7 +357,7 @@ def test_buckets_say_what_they_cost() -> None:
 
 
 def test_a_model_that_says_how_dear_decoding_is() -> None:
-    """Chips and prices go with a preset of which the arithmetic alone does not depend on them."""
+    """Chips and prices go with a preset of which only the compute does not depend on them."""
     assert charts.compute_buckets.data(**LECTURE, **MACHINE)["cost"].to_numpy() == pytest.approx(37.04e6, rel=1e-3)
     preset = charts.lifetime_surface.data(**LECTURE, **MACHINE).attrs["marks"]
     assert preset == pytest.approx(charts.lifetime_surface.data().attrs["marks"], rel=1e-12)

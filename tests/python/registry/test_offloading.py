@@ -47,7 +47,7 @@ def test_a_pass_takes_at_least_its_off_loaded_bytes_over_the_link() -> None:
     caches = {**floor, "batch_size": 256}
     time = rs.value("pass_time", caches, offloaded_kv_fraction=1, **LINK)
     assert time == pytest.approx(256 * rs.value("kv_read_bytes", SERVED) / 400e9, rel=1e-12)
-    quick = {"offloaded_weight_fraction": 0.5, "host_bandwidth": "20 TB/s"}  # copies run beside all else
+    quick = {"offloaded_weight_fraction": 0.5, "host_bandwidth": "20 TB/s"}  # copies overlap with all else
     assert rs.value("pass_time", floor, **quick) == rs.value("pass_time", floor)
 
 

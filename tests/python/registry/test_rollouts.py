@@ -109,7 +109,7 @@ def test_derivatives_are_those_of_differences(shape: dict[str, float]) -> None:
             at = [float(rs.value(name, Settled(scenario | {key: shape[key] + k * step}))) for k in (-2, -1, 1, 2)]
             difference = (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * step)
             scale = abs(at[1] / shape[key])
-            if abs(shape["rollouts_per_batch"] / shape["batch_slots"] - 1) > 0.01:  # where the formula changes
+            if abs(shape["rollouts_per_batch"] / shape["batch_slots"] - 1) > 0.01:  # the formula changes at 1
                 assert float(slopes[key]) == pytest.approx(difference, rel=1e-6, abs=1e-7 * scale)
 
 

@@ -174,7 +174,7 @@ def test_requests_are_conserved(scenario: dict[str, Any], hits: float, drafts: f
     waiting = x["time_to_first_token"] - x["queue_time"] - x["emitted_length"] * x["time_per_output_token"]
     parts = scenario["output_tokens"] * x["cost_per_token"] + x["fresh_input_tokens"] * x["cost_per_input_token"]
     parts += x["replica_price"] / x["running_sequences"] * waiting
-    # What waits for its first token may be far less than what it is the difference of.
+    # The wait for the first token may be far less than the terms of the difference.
     assert x["cost_per_request"] == pytest.approx(parts, rel=1e-9)
 
 
@@ -218,7 +218,7 @@ def test_terms_add_up_and_never_undercut_the_floor(scenario: dict[str, Any]) -> 
         context_length=scenario["input_tokens"] + scenario["output_tokens"] / 2,
         expert_reads="expected",
     )
-    # The floor also reads the input table: its share of the weights may exceed what else is added.
+    # The floor also reads the input table: its share of the weights may exceed all other terms.
     assert time_of(disaggregated) >= 0.85 * float(ideal)
 
 
@@ -327,7 +327,7 @@ def test_each_term_brings_the_prediction_closer(term: str) -> None:
     assert error() < error(**{term: 0})
 
 
-# ---------------------------------------------------------------------------------------------------- what does not fit
+# -------------------------------------------------------------------------------------------------------- beyond memory
 
 TIMES = ["pass_time", "time_per_output_token", "time_to_first_token", "request_latency", "service_time", "queue_time"]
 COSTS = [

@@ -1,4 +1,4 @@
-"""Sessions and their prefix caches against a simulated LRU cache.
+"""Sessions and their prefix caches against a simulated LRU prefix cache.
 
 Limits, derivatives, bounds, and the inputs that have an effect.
 """
@@ -39,7 +39,7 @@ SERVED: dict[str, Any] = {
 
 
 def drawn(number: int) -> tuple[Sessions, float]:
-    """Sessions of 2 to 50 turns, and a cache with room for 3 % to 300 % of those that pause."""
+    """Sessions of 2 to 50 turns, and a prefix cache for 3% to 300% of the pausing ones."""
     chance = np.random.default_rng([7, number])
     turns = float(np.round(np.exp(chance.uniform(math.log(2), math.log(50)))))
     paused = chance.uniform(50, 200)
@@ -113,7 +113,7 @@ def test_an_endless_cache_reaches_the_ceiling() -> None:
     assert rs.value("prefix_hit_rate", AGENT, prefix_cache_capacity=math.inf) == ceiling
     assert rs.value("prefix_hit_rate", AGENT, dram_prefix_cache=math.inf) == ceiling
     assert rs.value("prefix_hit_rate", CACHED | {"prefix_cache_capacity": 1e17}) == pytest.approx(ceiling, rel=1e-9)
-    assert rs.value("prefix_hit_rate", AGENT) == 0  # no cache, no hits
+    assert rs.value("prefix_hit_rate", AGENT) == 0  # no prefix cache, no hits
     assert rs.value("prefix_hit_rate", Settled(CACHED | {"prefix_cache_capacity": 0})) == 0
 
 
@@ -124,7 +124,7 @@ def test_a_hit_rate_that_is_given_holds() -> None:
 def test_a_blind_router_divides_hits_by_the_replicas() -> None:
     one = rs.value("prefix_hit_rate", CACHED)
     assert rs.value("prefix_hit_rate", CACHED, session_affinity=1 / 8) == pytest.approx(one / 8, rel=1e-14)
-    fleet = CACHED | {"replicas": 8, "session_rate": 8 * CACHED["session_rate"]}  # a cache in each
+    fleet = CACHED | {"replicas": 8, "session_rate": 8 * CACHED["session_rate"]}  # a prefix cache in each
     assert rs.value("prefix_hit_rate", fleet) == pytest.approx(one / 8, rel=1e-14)
     assert rs.value("prefix_hit_rate", fleet, router="session") == pytest.approx(one, rel=1e-14)
 
@@ -256,6 +256,6 @@ def test_more_room_never_hits_less(point: dict[str, float]) -> None:
 
 def test_pauses_without_spread_are_a_step() -> None:
     steady = {**CACHED, "pause_cv": 0, "session_kv_bytes": 1e9}
-    living = 30 * 0.2 * 20 * 1e9  # a cache that keeps a turn for just one pause
+    living = 30 * 0.2 * 20 * 1e9  # a prefix cache that keeps a turn for just one pause
     assert rs.value("cache_survival_rate", Settled(steady | {"prefix_cache_capacity": 0.99 * living})) == 0
     assert rs.value("cache_survival_rate", Settled(steady | {"prefix_cache_capacity": 1.01 * living})) == 1

@@ -14,7 +14,7 @@ import roofslate as rs
 
 TRAINED = {"model": "lecture training"}
 
-# ------------------------------------------------------------------------------------- question 5: what moves the 100
+# -------------------------------------------------------------------------------------- question 5: levers of the 100
 
 
 @pytest.mark.parametrize(

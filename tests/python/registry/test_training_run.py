@@ -320,7 +320,7 @@ def test_the_first_stage_keeps_all_layers():
 
 
 def test_the_same_bytes_as_all_of_a_step():
-    """One chip, one micro-batch: what chapter 7 counts."""
+    """One chip, one micro-batch: the count of chapter 7."""
     requested = {**DENSE, "chips": 1, "microbatches": 1}
     for policy in ("all", "selective", "block", "reversible"):
         requested["activation_policy"] = policy
@@ -483,7 +483,7 @@ def test_arithmetic_of_a_token_in_all_rows():
     """FLOPs per token equal the ratio of published TFLOP/s to tokens/s.
 
     The digits of both leave 1%. Most rows of Megatron Bridge are far closer. Two kinds differ: state-space layers,
-    whose scan is counted separately there, and gpt-oss before 26.06, where later releases count a fifth more, as we do.
+    whose scan is counted separately there, and gpt-oss before 26.06. Later releases count a fifth more, as we do.
     """
     runs = training_table().runs
     rows = runs.rows
@@ -496,7 +496,7 @@ def test_arithmetic_of_a_token_in_all_rows():
     counted_less = (rows["model"] == "gpt-oss-120b") & (rows["framework_version"].astype(str) < "26.06")
     alike = ratio[~scans & ~counted_less & rows["framework"].isin(["Megatron Bridge", "LLM Foundry"])]
     assert len(alike) > 90
-    assert (abs(alike - 1) <= 0.0125).mean() >= 0.98  # one Llama row of 26.04.01 is 2.3 % off its neighbours
+    assert (abs(alike - 1) <= 0.0125).mean() >= 0.98  # one Llama row of 26.04.01 is 2.3% off its neighbors
     assert abs(alike.median() - 1) <= 0.005
     assert ratio[scans].median() == pytest.approx(0.924, abs=0.01)
     assert ratio[counted_less].median() == pytest.approx(1.203, abs=0.01)

@@ -62,7 +62,7 @@ def test_turns_of_the_scenario_are_the_sessions() -> None:
 
 
 def test_forms_and_simulation_agree_on_the_hits_of_one_scenario() -> None:
-    # Che's approximation is one for many sessions: this cache holds some 60 of them
+    # Che's approximation is one for many sessions: this prefix cache holds some 60 of them
     scenario = {
         **SERVICE,
         **AGENT,

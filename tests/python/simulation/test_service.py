@@ -22,7 +22,7 @@ def small(**changes: Any) -> rs.Simulation:
 
 
 def near(result: dict[str, float], name: str, expected: float, *, errors: float = 3, rel: float = 0.0) -> None:
-    """Within so many standard errors, which are small enough to tell something."""
+    """Within so many standard errors, which are small enough to be informative."""
     error = result[f"{name}_error"]
     assert error < 0.05 * expected
     assert result[name] == pytest.approx(expected, abs=errors * error + rel * expected), (name, result[name], expected)
@@ -232,7 +232,7 @@ def test_a_session_reads_its_new_tokens_where_the_cache_has_no_end() -> None:
 
 @pytest.mark.parametrize("capacity", [1e5, 5e5, 2e6])
 def test_hits_of_a_limited_cache_are_those_of_che(capacity: float) -> None:
-    """A session's tokens stay in the cache for t* after its last turn.
+    """A session's tokens stay in the prefix cache for t* after its last turn.
 
     Turn rate x tokens x (q E min(T, t*) + (1 - q) t*) equals the capacity.
     """
@@ -412,7 +412,7 @@ def test_a_trace_and_what_it_has(changes: dict[str, Any], words: str) -> None:
 
 
 def test_an_overload_that_shows_in_the_run_is_told() -> None:
-    """Sessions with a far too small cache, and preemption that reads prompts again and again."""
+    """Sessions with too small a KV cache, and preemption that reads prompts again and again."""
     sessions = rs.Sessions(turns=10, pause=20, cache_tokens=(100,))
     with pytest.warns(rs.RoofslateWarning, match="the service is overloaded at arrival_rate"):
         small(arrival_rate=10, sessions=sessions, warm_up=0)

@@ -30,7 +30,7 @@ PLAIN = {
 
 
 def read(base=PLAIN, /, **keys):
-    """Return the model of a config with changed keys, where ``...`` removes a key."""
+    """Return the model of a config with changed keys. ``...`` removes a key."""
     config = {**copy.deepcopy(base), **keys}
     selected = {key: value for key, value in config.items() if value is not ...}
     return rs.Model.from_config(selected, name="test", strict=False)

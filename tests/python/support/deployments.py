@@ -64,7 +64,7 @@ OBJECTIVES = (
     ("concurrency", True),
 )
 HOLDS = {"<=": np.less_equal, "<": np.less, ">=": np.greater_equal, ">": np.greater}
-# What depends on how prompts are read and tokens drafted; elsewhere an axis of either is an error.
+# Outputs that depend on the reading of prompts and on drafts. An axis of either is an error for others.
 TIMED = {
     "time_per_output_token",
     "time_to_first_token",
@@ -125,7 +125,7 @@ def keywords(question):
 
 
 def own_columns(question):
-    """Columns of a result that tell its rows apart."""
+    """Columns of a result that distinguish its rows."""
     return [*(key for key in COMPARED if len(question[key]) > 1), *PARTS]
 
 

@@ -118,7 +118,7 @@ def negative_binomial_share(n: Values, shape: Values, odds: Values) -> Values:
 
 
 def negative_binomial_below(n: Values, shape: Values, odds: Values) -> Values:
-    """Peizer and Pratt's approximation, as it stands in their paper but for the mean itself."""
+    """Peizer and Pratt's approximation, as in their paper except for the mean itself."""
     yes, no, trials, p, q = shape - 0.5, maximum(n - 0.5, np.asarray(0.05)), n + shape - 1, 1 - odds, odds
     d = yes + 1 / 6 - (trials + 1 / 3) * p + 0.02 * (q / shape - p / (no + 0.5) + (q - 0.5) / (n + shape))
     deviance = maximum(yes * np.log(yes / (trials * p)) + no * np.log(no / (trials * q)), np.asarray(0.0))
@@ -355,7 +355,7 @@ class Evaluator:
     inputs : mapping
         As `roofslate.evaluate` takes them.
     outputs : sequence of str
-        What will be asked: presets of a list and layouts depend on it.
+        The requested quantities, on which presets of a list and layouts depend.
 
     Attributes
     ----------
@@ -434,7 +434,7 @@ class Evaluator:
             return self.given[name], frozenset({name})
         if {*q.replaced_where} & set(self.given) and not {*q.replaced_unless} & set(self.given):
             return self[q.replaced_by], self._taken[q.replaced_by] | {name}
-        if q.changed:  # the value of another quantity where one is not what it is here
+        if q.changed:  # the value of another quantity at a changed input
             changed = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
             elsewhere = Evaluator.of_numbers({**self.given, q.changed: changed})
             return elsewhere[q.needs[0]], elsewhere.taken(q.needs[0]) | {name}

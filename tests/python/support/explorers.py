@@ -12,7 +12,7 @@ CELL: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 
 
 def run(code: str) -> Any:
-    """Value of the last line of code, after ``import roofslate as rs`` alone."""
+    """Value of the last line of code, after only ``import roofslate as rs``."""
     tree = ast.parse(code)
     last = tree.body.pop()
     names: dict[str, Any] = {"rs": rs}

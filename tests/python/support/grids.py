@@ -107,7 +107,7 @@ def questions(draw, most_points=5000):
         constants["weight_format"] = "fp8"
     supplied = (OF_MODEL if "model" in inputs else set()) | (OF_HARDWARE if "hardware" in inputs else set())
     constants = {name: x for name, x in constants.items() if name not in supplied and name not in inputs}
-    if draw(st.booleans()):  # two arrays along an axis of its own
+    if draw(st.booleans()):  # two arrays along a separate axis
         n = draw(st.sampled_from([n for n in (1, 2, 5, 40) if n * points <= most_points]))
         points *= n
         for name in [name for name in ("batch_size", "chip_price", "kv_bytes_per_token") if name in constants][:2]:
@@ -127,7 +127,7 @@ def is_word(name, word):
     return lambda v: v[name] == rs.quantity(name).choices.index(word)
 
 
-# What is asked, what it needs, and what it means; x and y are numbers that some points have exactly.
+# Conditions, their quantities, and their meaning. x and y are numbers that some points have exactly.
 CONDITIONS = [
     ("pass_time <= {x!r} s", ["pass_time"], lambda v, x, _: v["pass_time"] <= x),
     ("pass_time < {x!r}", ["pass_time"], lambda v, x, _: v["pass_time"] < x),

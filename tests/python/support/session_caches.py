@@ -1,4 +1,4 @@
-"""Simulation of an LRU cache of sessions, to compare closed forms with."""
+"""Simulation of an LRU prefix cache of sessions, to compare closed forms with."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def turns_in_order(sessions: Sessions, count: int, chance: np.random.Generator) 
 
 
 def simulate(sessions: Sessions, capacity: float, turns: int, seed: int) -> Hits:
-    """Serve sessions from a cache that drops the least recently used session as a whole."""
+    """Serve sessions from a prefix cache that drops the least recently used session."""
     chance = np.random.default_rng(seed)
     count = max(int(turns / sessions.turns), 200)
     cache: OrderedDict[int, float] = OrderedDict()

@@ -146,7 +146,7 @@ class Scan:
         return x[x != 0] if x.size > 1 else x
 
     def cut(self, roots: list[float]) -> None:
-        """Leave what is beyond the first and the last of the solutions that are given."""
+        """Select points beyond the first and the last of the given solutions."""
         inside = (self.x >= roots[0]) & (self.x <= roots[-1])
         self.x, self.v, self.tolerance = self.x[inside], self.v[inside], self.tolerance[inside]
 
@@ -188,7 +188,7 @@ def complaints(q: Question) -> tuple[list[str], bool]:
     wrong: list[str] = []
     for in_more_digits in (False, True):  # which take longer
         scan = Scan(q, in_more_digits=in_more_digits)
-        if reasons["all"] == "many":  # of what was searched
+        if reasons["all"] == "many":  # of the searched range
             scan.cut(roots)
         against = _equality if q.relation == "==" else _inequality
         wrong = against(q, scan, roots, reasons["all"])
@@ -328,14 +328,14 @@ def _touches(scan: Scan, x: float) -> bool:
 def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[str]:
     said = []
     with np.errstate(invalid="ignore", over="ignore"):
-        sure = ~(np.abs(scan.v - q.limit) <= scan.tolerance)  # undefined is sure: it does not hold
+        sure = ~(np.abs(scan.v - q.limit) <= scan.tolerance)  # undefined is sure to be false
     holds = q.holds(scan.v)
     finite = np.array([x for x in roots if math.isfinite(x) and x != 0])
     if finite.size:
         v = scan.values(finite)
         for x, y, tolerance in zip(finite, v, _tolerance(scan, finite), strict=True):
             if not bool(q.holds(np.array([y]))[0]) and not abs(y - q.limit) <= tolerance:
-                said.append(f"boundary: at {x!r} it is {y!r}, does not hold")
+                said.append(f"boundary: at {x!r} it is {y!r}, which violates the condition")
     if reason == "undecided":
         return said
     x, holds = scan.x[sure], holds[sure]

@@ -11,7 +11,7 @@ from support import ROOT
 
 @functools.cache
 def shares_fixtures(path: str) -> bool:
-    """Return True for a file whose tests share what takes long to be made: they stay together."""
+    """Return True for a file whose tests share expensive fixtures and so stay together."""
     return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
 
 

@@ -43,7 +43,7 @@ def test_inputs_are_taken_up_to_their_limits() -> None:
 def test_every_number_has_its_limits_written_down() -> None:
     numbers = {name for name, q in BUILT_IN.entries.items() if not q.choices and (q.may_be_given or not q.computed)}
     assert sorted(numbers - set(LIMITS)) == [], "add it to tests/reference/ranges.toml"
-    assert sorted(set(LIMITS) - numbers) == [], "tests/reference/ranges.toml has what is no input"
+    assert sorted(set(LIMITS) - numbers) == [], "tests/reference/ranges.toml has names that are no inputs"
 
 
 def test_the_originals_answer_all_questions(questions: dict[str, list[Question]]) -> None:
@@ -68,7 +68,7 @@ def test_equivalent_mutants_are_still_made_and_still_survive(
     all_mutants: list[Mutant], questions: dict[str, list[Question]]
 ) -> None:
     known = {(mutant.quantity, mutant.change): mutant for mutant in all_mutants}
-    assert set(EQUIVALENT) <= set(known), "python/tools/mutants.toml has what is no mutant any more"
+    assert set(EQUIVALENT) <= set(known), "python/tools/mutants.toml has changes that are no mutants any more"
     for key, why in EQUIVALENT.items():
         assert survives(known[key], questions[key[0]]), key
         assert why

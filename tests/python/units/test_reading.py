@@ -14,7 +14,7 @@ from support import ROOT
 
 HOUR = 3600.0
 
-# Every unit that a quantity of the package has, and some that none has.
+# Every unit of a quantity of the package, and some further ones.
 UNITS = [
     "1",
     "FLOP",
