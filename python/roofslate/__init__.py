@@ -2,7 +2,7 @@
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
-`quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
+`quantities()` lists all quantities, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
 `storage`, `speculators`, `workloads`, `engines`, `sites` are catalogs of sourced numbers.
 """
 

@@ -89,7 +89,7 @@ def environment(wheel: Path, folder: Path, also: Sequence[str] = ()) -> Path:
 
 
 def _system(python: str, folder: Path) -> Path:
-    """Unpack Debian's packages once: the interpreter, its library and what both need."""
+    """Unpack Debian's packages once: the interpreter, its library, and their requirements."""
     system = folder / "system"
     if system.is_dir():
         return system
@@ -134,7 +134,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path, help="a wheel for aarch64")
     parser.add_argument("also", nargs="*", help="further packages, such as pytest")
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "arm64-python", help="where to install")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "arm64-python", help="folder to install into")
     given = parser.parse_args()
     if lacking := missing():
         raise SystemExit(f"not installed: {', '.join(lacking)} (Debian: qemu-user)")

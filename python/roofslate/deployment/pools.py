@@ -33,7 +33,7 @@ _MODES = ("aggregated", "disaggregated")
 _POOL = "prefill_pool"  # the axis of prefill pools
 
 
-# What a prefill pool is to the replicas that decode: their input, and the quantity of the pool that it takes.
+# A prefill pool as inputs of the decode replicas: each input, and the pool's quantity that it equals.
 _HANDED = {
     "prompts_ahead_share": "prefill_wait_probability",
     "prompts_ahead_time": "prefill_wait_time",

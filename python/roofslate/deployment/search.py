@@ -135,7 +135,7 @@ def deploy(
     Raises
     ------
     ValueRangeError
-        If no layout is legal; it names what does not divide what.
+        If no layout is legal; it names the broken divisibility rule.
     ConditionError, AxisError, MissingInput, UnknownName, UnitError, InputTypeError
         Before any work is done.
 
@@ -303,7 +303,7 @@ class _Search:
         steps: tuple[Step, ...] = (("quantity", self.objective),)
         goals, places = self._best(at, steps, lookup(self.objective).unit, self.where, self.maximize)
         met = np.flatnonzero(~np.isnan(goals))
-        some = met if len(met) else np.zeros(1, dtype=np.intp)  # what no layout meets still has its columns
+        some = met if len(met) else np.zeros(1, dtype=np.intp)  # the columns stay if no layout is feasible
         columns = self._columns(at[some], {dim: position[some] for dim, position in places.items()})
         rank = columns[self.objective][: len(met)]
         if rank.dtype.kind == "f":

@@ -39,7 +39,7 @@ _CHAINS = {
 }
 # Tokens that balance the three buckets depend on both chains, a run of given tokens only on one.
 _TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
-_BUCKETS = _TOKENS | {"decode_inefficiency"}  # what weighs the buckets without a calibration: a number of the lecture
+_BUCKETS = _TOKENS | {"decode_inefficiency"}  # weights of the buckets without a calibration: a number of the lecture
 
 
 @kept_by_registry

@@ -157,7 +157,7 @@ def evaluate(
     outputs : sequence of str
         Names of quantities.
     factors : dict of float
-        By output: what its values are divided by.
+        By output: the divisor of its values.
     stored : numpy.dtype
         How results are stored.
     threads : int, optional

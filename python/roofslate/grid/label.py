@@ -167,7 +167,7 @@ class _Public:
 class _Direct:
     """Puts results together by filling xarray's objects.
 
-    Its constructors convert what needs no conversion and search for conflicts: longer than evaluating a million points.
+    Its constructors convert without need and search for conflicts: longer than evaluating a million points.
     """
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ __all__ = [
     "takes_layout",
 ]
 
-LAYOUT = "layout"  # the choice, and the origin of what follows from a rule
+LAYOUT = "layout"  # the choice, and the origin of values by a rule
 PARTS = frozenset({"tensor_parallel", "attention_data_parallel", "context_parallel", "expert_tensor_parallel"})
 _DOMAIN = "scale_up_domain"
 _CAPACITY = "hbm_capacity"
@@ -47,12 +47,12 @@ _WORDS = {
 _FIXED_IN_TRAINING = tuple(
     name for name in ("context_parallel", *_WORDS) if name in DIMENSIONS and name != "attention_data_parallel"
 )
-# What asks how the chips of a training run share the model.
+# Quantities that depend on the layout of a training run.
 _TRAINED = (
     "dense_weight_copies", "dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
     "training_bubble_overhead", "training_bubble",
 )  # fmt: skip
-_SERVES = ("kv_cache_copies", "link_time_per_token")  # what asks the same of a replica
+_SERVES = ("kv_cache_copies", "link_time_per_token")  # quantities that depend on the layout of a replica
 _LOADS = frozenset({"global_batch_size", "tokens_per_step"})  # of a training run
 _OF_TRAINING = ("training", "training_run")  # themes
 
@@ -66,11 +66,11 @@ class Rule:
     Attributes
     ----------
     supplied : tuple of str
-        What it adds where that is not given; the rest of the layout follows.
+        Parts that it adds if they are not given; the others follow.
     fixed : tuple of str
-        Parts that stay where they are given.
+        Parts that stay if they are given.
     chosen : callable
-        The whole layout of a point; None where the rule has nothing to say.
+        The whole layout of a point; None if the rule does not apply.
     by : tuple of str
         Inputs whose values decide.
     known : tuple of str

@@ -193,7 +193,7 @@ class _Call:
                 if given.value is not None:
                     ranked.append((given.origin is not None, not q.choices, other))
             elif not self._given.keys().isdisjoint(q.implied_by):
-                continue  # what the caller gave decides
+                continue  # the caller's input decides
             elif not q.computed and not q.fallback and q.default is not None and (q.choices or q.ideal is not None):
                 ranked.append((True, not q.choices, other))
             elif not q.computed and not q.fallback and q.default == 0:

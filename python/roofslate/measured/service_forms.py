@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ServiceValidation", "validate_service"]
 
-_COMPARED = {  # quantity: what the simulation calls it
+_COMPARED = {  # quantity: its name in the simulation
     "running_sequences": "running_sequences_mean",
     "time_per_output_token": "time_per_decoded_token_mean",
     "time_per_output_token_p99": "time_per_output_token_p99",
@@ -147,7 +147,7 @@ class ServiceValidation(Result):
     Attributes
     ----------
     table : pandas.DataFrame
-        A row for each service: what was drawn, and for each quantity the form, the simulated number, its standard
+        A row for each service: the drawn inputs, and for each quantity the form, the simulated number, its standard
         error and the relative error of the form.
     """
 

@@ -41,8 +41,7 @@ def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: V
     name : str
         The input for the option: ``"receive_interval"``.
     rows : mapping of str to sequence
-        What each row has as framework, model, hardware, weight_format and attention_data_parallel; a name that is not
-        here is taken to fit.
+        Framework, model, hardware, weight_format, and attention_data_parallel of each row. A missing name matches any.
     concurrency : numpy.ndarray
         Clients of each row.
     default : float

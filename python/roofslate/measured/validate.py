@@ -54,14 +54,14 @@ class Validation(Result):
     ----------
     rows : pandas.DataFrame or another kind
         The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
-        for each measured one, and what it rests on as ``..._support``; the ends are NaN where the calibration has no
+        for each measured one, and its support as ``..._support``; the ends are NaN where the calibration has no
         band. Of a table of the caller's also
         ``floor_<column>``, the bound of the ideal machine, ``share_of_floor_<column>``, the share of the roofline that
         was reached, and `bottleneck`, the resource that binds at the floor. Of the package's own tables: all of them,
         one below the other, with a column `table`.
     summary : pandas.DataFrame
-        Indexed by table, measured column, what the rows have in common and its value; columns as `error_measures` names
-        them.
+        Indexed by table, measured column, the property that the rows share and its value; columns as `error_measures`
+        names them.
     published : pandas.DataFrame
         Numbers that follow from others in closed form: `table`, `question`, `published`, `ours`, `unit`, `error`,
         `tolerance`, `verdict`, `source`. Empty for a table of the caller's.
@@ -89,7 +89,7 @@ class Validation(Result):
         row : label
             Of `rows`. Without labels, the number of the row, counted from 0.
         measured : str, optional
-            The measured column; by default the first that the row's table has.
+            The measured column; by default the first of the row's table.
 
         Returns
         -------
@@ -246,8 +246,8 @@ def validate(
     ----------
     table : pandas.DataFrame or another kind, optional
         Of any kind that `frame` takes. One row a run: `model`, `hardware`, `weight_format`, `chips`, `concurrency`,
-        `input_tokens`, `output_tokens`; where it differs from 1 `tensor_parallel`, `attention_data_parallel`,
-        `pipeline_parallel`; `mode`, `framework`; and what was measured: `time_per_output_token_s`,
+        `input_tokens`, `output_tokens`; if not 1 `tensor_parallel`, `attention_data_parallel`,
+        `pipeline_parallel`; `mode`, `framework`; and the measured columns: `time_per_output_token_s`,
         `time_to_first_token_s`, `request_latency_s`, `tokens_per_second_per_chip`. Any input of the registry may be a
         column too. Rows with 1 as `doubtful_label`,
         or "yes" as `speculation` (drafts) without a `draft_length`, are scored separately. Without a table, every

@@ -126,9 +126,9 @@ class Fit:
     covariance : tuple of tuple of float
         Of their logarithms.
     errors : dict of dict
-        By what was left out: `ERRORS`, see `error_measures`.
+        By held-out column: `ERRORS`, see `error_measures`.
     spread : dict of tuple
-        Percentiles of ln(measured / predicted) of rows that were left out: ``"measured"``, where each of their kinds
+        Percentiles of ln(measured / predicted) of held-out rows: ``"measured"``, if each of their kinds
         was in other rows, or the name of a column whose kind was in no other row.
     kinds : dict of tuple
         By column: what was measured.

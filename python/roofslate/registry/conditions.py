@@ -244,7 +244,7 @@ class _Parser(TokenReader):
         return replace(formula, unit=str(expected))
 
     def finish(self) -> None:
-        """Refuse what follows a whole expression."""
+        """Refuse tokens after a whole expression."""
         token = self.peek()
         if token.kind == "end":
             return

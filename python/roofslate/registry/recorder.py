@@ -49,7 +49,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a formula: the step that computes it, and what it may be combined with.
+    """A part of a formula: the step that computes it, and its allowed combinations.
 
     Attributes
     ----------

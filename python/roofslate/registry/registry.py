@@ -62,7 +62,7 @@ class Definition:
 
 @dataclass(frozen=True, repr=False)
 class Quantity:
-    """One quantity: what it is, and how it follows from others.
+    """One quantity: its meaning, and its formula.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Quantity:
     unit : str
         Made of base units, which `roofslate.units.BASE_UNITS` lists; ``"1"`` for a number.
     brief : str
-        What it is, in a line.
+        Its meaning, in a line.
     source : str
         Section of the specification of the lecture that it comes from.
     theme : str
@@ -202,7 +202,7 @@ class Quantity:
 class Scope:
     """Scope of local definitions."""
 
-    enclosing: Registry | None  # what the context had before
+    enclosing: Registry | None  # of the context before
     inherited: frozenset[str]  # definitions that come from outside
 
 
@@ -214,7 +214,7 @@ _MOST_KEPT = 4096  # results of a registry
 def kept_by_registry(
     function: Callable[Concatenate[Registry, Arguments], Result],
 ) -> Callable[Concatenate[Registry, Arguments], Result]:
-    """Cache a function's results in their registry, so that they end with its scope."""
+    """Store a function's results in their registry, so that they end with its scope."""
 
     @functools.wraps(function)
     def call(registry: Registry, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -236,11 +236,11 @@ class Registry(_core.Registry):
     Parameters
     ----------
     base : Registry, optional
-        What it starts from; by default the built-in quantities.
+        Its start; by default the built-in quantities.
     added : sequence of Definition
         Each may need those before it.
     scope : Scope, optional
-        Where it is seen; by default in the whole process.
+        Its scope; by default the whole process.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ def _named(name: str) -> _Format:
 _BF16, _NVFP4, _MXFP4, _MXFP8 = map(_named, ("bf16", "nvfp4", "mxfp4", "mxfp8"))
 
 
-# What the files call formats, the first word that occurs.
+# Names of formats in the files, the first word that occurs.
 _ALGORITHMS = (
     ("NVFP4", "nvfp4"),
     ("MXFP4", "mxfp4"),
