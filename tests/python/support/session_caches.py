@@ -53,7 +53,7 @@ def turns_in_order(sessions: Sessions, count: int, chance: np.random.Generator) 
 
 
 def simulate(sessions: Sessions, capacity: float, turns: int, seed: int) -> Hits:
-    """Serve sessions from a prefix cache that drops entire sessions, least recently used first."""
+    """Serve sessions from a prefix cache that evicts the least recently used ones entirely."""
     chance = np.random.default_rng(seed)
     count = max(int(turns / sessions.turns), 200)
     cache: OrderedDict[int, float] = OrderedDict()
