@@ -254,10 +254,10 @@ def measure_table(how: Size, threads: int) -> Section:
         return pd.DataFrame(formulas({name: table[name].to_numpy() for name in table}), index=table.index, copy=False)
 
     def with_roofslate() -> pd.DataFrame:
-        made: pd.DataFrame = frame(
+        result: pd.DataFrame = frame(
             table, outputs, threads=threads, bytes_per_weight=bytes_per_weight, chip_price=chip_price
         )
-        return made
+        return result
 
     expected = {name: with_roofslate()[name].to_numpy() for name in outputs}
     mine = Contender("rs.frame", with_roofslate)

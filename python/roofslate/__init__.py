@@ -1,8 +1,8 @@
-"""Roofslate: time, memory and cost of training and serving frontier LLMs, from first principles.
+"""Compute time, memory, and cost of LLM training and serving from first principles.
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
-`quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
+`quantities()` lists all quantities, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
 `storage`, `speculators`, `workloads`, `engines`, `sites` are catalogs of sourced numbers.
 """
 

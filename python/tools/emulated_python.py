@@ -1,4 +1,4 @@
-"""Make a Python for 64-bit ARM that runs here, emulated, with a wheel and all that it needs.
+"""Make an emulated Python for 64-bit ARM, with a wheel and its requirements.
 
 Interpreter and libraries come from Debian's packages for arm64, which are unpacked into a folder: nothing of the
 system changes, and no container is needed. Packages of Python come from PyPI as wheels for aarch64. It needs
@@ -60,7 +60,9 @@ def missing() -> list[str]:
 
 
 def environment(wheel: Path, folder: Path, also: Sequence[str] = ()) -> Path:
-    """Install a wheel into a folder, with what it needs and other packages, and return the interpreter.
+    """Install a wheel with its requirements into a folder, and return the interpreter.
+
+    Packages in `also` are installed besides.
 
     Raises
     ------
@@ -87,7 +89,7 @@ def environment(wheel: Path, folder: Path, also: Sequence[str] = ()) -> Path:
 
 
 def _system(python: str, folder: Path) -> Path:
-    """Unpack Debian's packages once: the interpreter, its library and what both need."""
+    """Unpack Debian's packages once: the interpreter, its library, and their requirements."""
     system = folder / "system"
     if system.is_dir():
         return system
@@ -132,7 +134,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path, help="a wheel for aarch64")
     parser.add_argument("also", nargs="*", help="further packages, such as pytest")
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "arm64-python", help="where to install")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "arm64-python", help="folder to install into")
     given = parser.parse_args()
     if lacking := missing():
         raise SystemExit(f"not installed: {', '.join(lacking)} (Debian: qemu-user)")

@@ -1,4 +1,4 @@
-"""Walk through the checklist of a release, and print `ok` or the next action for each step.
+"""Check the steps of a release, and print `ok` or the next action for each.
 
 ``make release-check`` runs all steps. A subset runs by name, in the order of the checklist::
 
@@ -111,7 +111,10 @@ def gate_passed(root: Path) -> list[str]:
 
 
 def wheels_built(root: Path) -> list[str]:
-    """Source archive and wheels: one for each Python and architecture, of this version and this commit."""
+    """Check that source archive and wheels are of this version and this commit.
+
+    There is one wheel for each Python and architecture.
+    """
     version = _version(root)
     done = subprocess.run([root / ".ci/pythons", "all"], capture_output=True, text=True, check=True)
     tags = [_tag(python) for python in done.stdout.split()]
@@ -138,7 +141,7 @@ def _tag(python: str) -> str:
 
 
 def _is_of(wheel: Path, commit: datetime.datetime) -> bool:
-    """Compare the times in a wheel, which are its commit's, to two seconds, and its check sums."""
+    """Return True if a wheel is intact and its times equal the commit's, to two seconds."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             times = {entry.date_time for entry in archive.infolist()}
@@ -160,7 +163,7 @@ def docs_built(root: Path) -> list[str]:
 
 
 def links_valid(root: Path) -> list[str]:
-    """Targets of links between files, and the form of addresses; nothing is fetched."""
+    """Check targets of links between files and the form of addresses, without a network."""
     names = _git(root, "ls-files", "*.md", "*.cff", "*.toml").splitlines()
     actions = []
     for name in names:
@@ -176,8 +179,8 @@ def links_valid(root: Path) -> list[str]:
 def _trouble(root: Path, page: Path, link: str) -> str:
     if re.match(r"[a-z]+:", link):
         return _trouble_of_address(link)
-    place, _, anchor = link.partition("#")
-    target = (page.parent / place).resolve() if place else page
+    page_path, _, anchor = link.partition("#")
+    target = (page.parent / page_path).resolve() if page_path else page
     if (root / "docs/reference/quantities") in target.parents:  # written while the site is built
         return ""
     if not target.exists():

@@ -1,7 +1,7 @@
 """Build without installed headers: pinned, hashed archives from a mirror, or an error.
 
-The mirror holds stand-ins in the layout of the real archives. Of xtensor they hold no more than a marker, since what
-is tested is where headers come from.
+The mirror holds substitutes in the layout of the real archives. Those of xtensor are a marker, since the tests check
+the origin of headers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ static_assert(__cplusplus >= 202002L, "xtensor 0.27 needs C++20");
 
 
 def cmake_program() -> str:
-    """The CMake of this environment, otherwise that of the system."""
+    """The CMake of this environment, otherwise the system's."""
     return shutil.which("cmake", path=str(Path(sys.executable).parent)) or shutil.which("cmake") or "cmake"
 
 
@@ -99,7 +99,7 @@ def test_headers_come_from_the_mirror(mirror: Path, project: Path) -> None:
     assert "xsimd 14.3.0" in process.stdout
     subprocess.run([cmake_program(), "--build", str(project / "build")], check=True, capture_output=True, timeout=120)
 
-    shutil.rmtree(mirror)  # what was downloaded is not downloaded again
+    shutil.rmtree(mirror)  # a downloaded archive is not downloaded again
     assert configure(project, *options).returncode == 0
 
 

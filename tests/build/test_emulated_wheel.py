@@ -34,7 +34,7 @@ def wheel(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def emulated(wheel: Path) -> Path:
-    """An emulated interpreter that has the wheel, what it needs, and pytest."""
+    """An emulated interpreter with the wheel, its requirements, and pytest."""
     if lacking := emulated_python.missing():
         pytest.skip(f"{', '.join(lacking)} is not installed (Debian: qemu-user)")
     return emulated_python.environment(wheel, ROOT / "build" / "arm64-python", ["hypothesis", "pytest"])

@@ -96,7 +96,7 @@ def test_a_good_tree_passes_every_step(tree: Path) -> None:
     assert lines[-1].startswith(f"ready: git tag v{VERSION}")
 
 
-BROKEN = {  # step: file, text, its replacement, what is said
+BROKEN = {  # step: file, text, its replacement, message
     "no version": (
         "versions",
         "python/roofslate/_base/version.py",

@@ -24,7 +24,7 @@ MOST_BYTES = 3 << 20
 OLD = {"Nehalem": "base", "Haswell": "avx2"}  # processors without AVX and without AVX-512
 NEEDS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = ("analysis", "charts")
-OLDEST = [  # releases of what is needed
+OLDEST = [  # releases of required packages
     f"{name}=={release}.*"
     for need in [*NEEDS["dependencies"], *(need for extra in EXTRAS for need in NEEDS["optional-dependencies"][extra])]
     for name, release in re.findall(r"^([a-z0-9-]+)>=([0-9.]+)", need)
@@ -57,7 +57,7 @@ def wheel(python: str) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(python: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that holds the wheel, what it needs, and pytest.
+    """The Python of an environment with the wheel, its requirements, and pytest.
 
     On the oldest Python that is supported everything is as old as pyproject.toml allows.
     """
@@ -95,7 +95,7 @@ def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_it_is_small_and_for_old_systems(wheel: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:  # the engine of pages has a limit of its own
+    with zipfile.ZipFile(wheel) as archive:  # the engine of pages has a separate limit
         engine = sum(file.compress_size for file in archive.infolist() if file.filename.endswith("engine.wasm"))
     assert wheel.stat().st_size - engine <= MOST_BYTES
     assert re.search(r"manylinux(2014|_2_17|_2_28)_x86_64\.whl$", wheel.name)
@@ -129,9 +129,9 @@ def test_old_processors_give_the_same_bits(installed: Path) -> None:
     emulator = shutil.which("qemu-x86_64")
     if emulator is None:
         pytest.skip("qemu-x86_64 not found: apt-get install qemu-user")
-    here = asked(installed)
-    assert here.returncode == 0, here.stderr
-    answer = here.stdout.split()[1]
+    native = asked(installed)
+    assert native.returncode == 0, native.stderr
+    answer = native.stdout.split()[1]
     for processor, instruction_set in OLD.items():
         done = asked(installed, emulator, "-cpu", processor)
         assert done.returncode == 0, done.stderr

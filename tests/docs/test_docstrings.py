@@ -1,4 +1,4 @@
-"""Examples of docstrings run and show what they say."""
+"""Examples of docstrings run and have the shown output."""
 
 import doctest
 import importlib

@@ -48,13 +48,13 @@ def page(laboratory, browser):
     opened.trouble = []
 
     def note(kind, words, url):
-        if "/lsp/status?" not in url:  # where JupyterLab asks whether there is a language server
+        if "/lsp/status?" not in url:  # JupyterLab's request for a language server
             opened.trouble.append(f"{kind}: {words} {url}")
 
-    opened.on("console", lambda told: told.type == "error" and note("console", told.text, told.location["url"]))
+    opened.on("console", lambda line: line.type == "error" and note("console", line.text, line.location["url"]))
     opened.on("pageerror", lambda error: note("page", error, ""))
     opened.on("response", lambda answer: answer.status >= 400 and note(answer.status, "", answer.url))
-    opened.on("request", lambda asked: asked.url.startswith(near) or note("network", "", asked.url))
+    opened.on("request", lambda request: request.url.startswith(near) or note("network", "", request.url))
     opened.goto(f"{address}lab", timeout=90_000)  # two or three seconds where nothing else runs
     opened.locator(".jp-LauncherCard").first.wait_for(timeout=90_000)
     yield opened

@@ -1,6 +1,6 @@
-"""What a newcomer does first, with the pages in hand: each in an empty folder, a fresh Python and a real shell.
+"""Tasks of a newcomer, done with the pages, an empty folder, a fresh Python, and a shell.
 
-A page is followed from its top to the end of the section that the task is about, and shows what it says that it shows.
+A page is followed from its top to the end of the section of the task, and its output is the output that it shows.
 """
 
 import os
@@ -15,7 +15,7 @@ from support import ROOT
 from support.slices import first_alone
 
 CHIP = "docs/how-to/add-a-chip-or-a-model.md"
-# task: page, section, what the section must have for it, files that it leaves
+# task: page, section, words required in the section, files that remain
 TASKS = {
     "first evaluation": ("docs/tutorial.md", "Explain the difference", ["rs.explain(", 'calibration="serving"'], []),
     "own scenario": ("docs/tutorial.md", "Your own scenario", ["mine = dict("], []),
@@ -83,10 +83,10 @@ def read_until(text, section):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", first_alone(TASKS))
 def test_task(task, tmp_path):
-    page, section, expected, left = TASKS[task]
-    text, told = read_until((ROOT / page).read_text(encoding="utf-8"), section)
+    page, section, expected, remaining = TASKS[task]
+    text, part = read_until((ROOT / page).read_text(encoding="utf-8"), section)
     for words in expected:
-        assert words in told
+        assert words in part
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     (tmp_path / "follow.py").write_text(FOLLOW, encoding="utf-8")
     folder, programs = tmp_path / "empty", tmp_path / "programs"
@@ -104,15 +104,15 @@ def test_task(task, tmp_path):
     command = [sys.executable, str(tmp_path / "follow.py"), str(ROOT / "python" / "tools")]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(path.name for path in folder.iterdir()) == sorted(left)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(remaining)
 
 
 def test_the_pages_say_how_to_install():
     """The block for the shell is a target of the Makefile, which needs nothing before it."""
-    _, told = read_until((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), "Install")
-    (block,) = re.findall(r"^```sh\n(.*?)^```", told, flags=re.MULTILINE | re.DOTALL)
+    _, part = read_until((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"), "Install")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", part, flags=re.MULTILINE | re.DOTALL)
     assert block.split() == ["make", "notebook"]
-    # As from a user's shell, also where a make runs the tests: that one would have this one tell its folders.
+    # As from a user's shell, also if a make runs the tests. It would make this one print its folders.
     environment = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(
         ["make", "-n", "notebook"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
@@ -128,7 +128,7 @@ def test_the_pages_say_how_to_install():
 if "ROOFSLATE_TEST_INSTALL" in os.environ:  # needs a network and minutes
 
     def test_install(tmp_path):
-        """In a clone, with nothing built: the tutorial's command, and then what it says to start."""
+        """In a clone, with nothing built: the tutorial's command, and then its start command."""
         clone = tmp_path / "clone"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
         environment = {key: text for key, text in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}

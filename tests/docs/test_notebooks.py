@@ -96,7 +96,7 @@ def run_cells(sources, folder):
 
 
 def sources_of(notebook):
-    """All cells of code, and after them the solutions."""
+    """All code of a notebook, and after it the solutions."""
     words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     return cells + [code for solution in SOLUTION.findall(words) for code in CODE.findall(solution)]
@@ -127,7 +127,7 @@ def test_cells_run(nbformat, tmp_path, run_python, part):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", first_alone(NOTEBOOKS), ids=lambda path: path.stem)
 def test_runs(nbformat, path, tmp_path, monkeypatch):
-    """Every cell runs in a kernel, and after them the solutions."""
+    """Every piece of code runs in a kernel, and after it the solutions."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks run with nbclient: pip install 'roofslate[test]'")
     pytest.importorskip("ipykernel", reason="notebooks run in ipykernel: pip install 'roofslate[test]'")
     page = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested

@@ -28,7 +28,7 @@ def test_code_of_page(path, tmp_path):
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
 def test_tables_have_header_cells(path):
-    """Those who hear a page, not see it, are told a column by its header."""
+    """Screen readers name a column by its header."""
     check_tables(path, path.read_text(encoding="utf-8"))
 
 
@@ -58,7 +58,7 @@ def test_links_of_page(path, generated):
 
 
 def test_generated_pages(generated):
-    """Their tables and links are like those of written pages."""
+    """Their tables and links are like a written page's."""
     anchors = {path: slugs(text) for path, text in generated.items()}
     with cases() as case:
         for path, text in generated.items():
@@ -89,16 +89,16 @@ def test_pages_on_github_link_to_what_is_checked_in(generated):
 
 
 def test_sources_of_the_registry_are_explained():
-    """Each section that a quantity names as its source stands on the page of sources."""
+    """The page of sources has each section that a quantity names as its source."""
     from roofslate.registry.registry import entries
 
-    told = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
     named = {q.source for q in entries().values() if re.fullmatch(r"[RQ]\d[\d.]*", q.source)}
-    assert not {source for source in named if f"| {source} |" not in told}
+    assert not {source for source in named if f"| {source} |" not in page}
 
 
 def test_pages_name_no_machine():
-    """The text speaks of the project alone."""
+    """The text speaks only of the project."""
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"(?<![\w.])/(work|tmp|root|home)\b", text), page_id(path)

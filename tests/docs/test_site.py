@@ -36,7 +36,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def page(browser):
-    """A page that keeps what it complains of and what it asks of the network."""
+    """A page that records its messages and its network requests."""
     opened = browser.new_page()
     opened.trouble = []
     opened.on("console", lambda message: opened.trouble.append(message.text))
@@ -63,7 +63,7 @@ def test_the_audit_finds_what_is_wrong(page, audit):
         "no alternative text": "<img src='data:,'>",
         "no header cells": "<table><tr><td>d</td></tr></table>",
         "a header cell without words": "<table><tr><th> </th></tr></table>",
-        "nothing says what it is": "<button></button>",
+        "an element has no name": "<button></button>",
         "not one heading": "<h1>g</h1>",
         "a level of headings": "<h4>g</h4>",
     }
@@ -71,7 +71,7 @@ def test_the_audit_finds_what_is_wrong(page, audit):
         page.set_content(frame.format(" lang=en", "f", good + part))
         assert any(line.startswith(complaint) for line in audit(page)), complaint
     page.set_content(frame.format("", "", good))
-    assert audit(page) == ["the language is not told", "the page has no title"]
+    assert audit(page) == ["the language is missing", "the page has no title"]
 
 
 def test_each_page_is_built(site):
@@ -170,7 +170,7 @@ def test_pages_in_a_browser(site, page, audit):
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "address"),
     [
         ("hbm_drain_time", "reference/quantities/hardware.html"),
         ("time to drain the memory", "reference/sources.html"),
@@ -180,7 +180,7 @@ def test_pages_in_a_browser(site, page, audit):
         ("overtraining", "reference/charts.html"),
     ],
 )
-def test_search_works_without_a_server(site, page, words, found):
+def test_search_works_without_a_server(site, page, words, address):
     """Typed into the field of a page that was opened as a file."""
     page.goto((site / "index.html").as_uri())
     page.get_by_role("textbox", name="Search").first.fill(words)
@@ -190,7 +190,7 @@ def test_search_works_without_a_server(site, page, words, found):
         page.locator("#search-results p", has_text="found")
     ).wait_for()
     hits = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.href)")
-    assert any(found in hit for hit in hits), hits
+    assert any(address in hit for hit in hits), hits
     page.goto(hits[0])
     assert page.locator("h1").count() == 1
     assert not page.trouble

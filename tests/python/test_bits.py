@@ -48,7 +48,10 @@ CENTRES = {
 
 
 def random_values(rng, shape, centre):
-    """Numbers around a centre, in memory that is strided, reversed, transposed, read-only or not aligned."""
+    """Return numbers around a center in memory of any kind.
+
+    Kinds: strided, reversed, transposed, read-only, or not aligned.
+    """
     if not shape:
         return np.array(centre * (0.5 + rng.random()))
     steps = rng.integers(1, 3, len(shape))
@@ -81,9 +84,9 @@ def random_question(rng, most_points):
     inputs = {}
     for name, centre in CENTRES.items():
         count = min(int(rng.choice([0, 0, 1, 1, 2])), len(dims))
-        own = rng.permutation(len(dims))[:count]
-        values = random_values(rng, [shape[k] for k in own], centre)
-        inputs[name] = xr.DataArray(values, dims=[dims[k] for k in own])
+        axes = rng.permutation(len(dims))[:count]
+        values = random_values(rng, [shape[k] for k in axes], centre)
+        inputs[name] = xr.DataArray(values, dims=[dims[k] for k in axes])
     inputs["overlap"] = str(rng.choice(["board", "serial_kv", "none"]))
     inputs["expert_reads"] = str(rng.choice(["all", "expected"]))
     return inputs
@@ -118,24 +121,24 @@ def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
         point = {d: int(rng.integers(0, n)) for d, n in first.sizes.items()}
         numbers = at_point(inputs, point)
         for output in OUTPUTS:
-            here = first[output].isel({d: k for d, k in point.items() if d in first[output].dims})
+            of_grid = first[output].isel({d: k for d, k in point.items() if d in first[output].dims})
             scalar = rs.value(output, Settled(numbers))
             if isinstance(scalar, str):
-                assert here.attrs["flag_meanings"].split()[int(here)] == scalar
+                assert of_grid.attrs["flag_meanings"].split()[int(of_grid)] == scalar
             else:
-                assert bits(float(here)) == bits(scalar), (point, output)
+                assert bits(float(of_grid)) == bits(scalar), (point, output)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000])
 @pytest.mark.usefixtures("instruction_set")
 def test_remainders_of_a_tile(n, decode, bits):
     batch = 1.0 + 3.7 * np.arange(n)
-    whole = 1.0 + 3.7 * np.arange(2048)
+    batches = 1.0 + 3.7 * np.arange(2048)
     short = rs.evaluate(
         [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
     )
     long = rs.evaluate(
-        [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
+        [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": batches, "expert_reads": "expected"}
     )
     for name in short:
         assert short[name].shape == (n,)
@@ -212,7 +215,10 @@ def test_rows_that_are_not_aligned(offset, decode, bits):
 
 
 def test_streamed_results(instruction_sets, decode, bits):
-    """Results larger than the cache go past it into memory used before: the same bits, and nothing beside them."""
+    """Results larger than the CPU cache have the same bits when streamed into used memory.
+
+    Nothing is written outside of the results.
+    """
     question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1701)}
     fresh = bits(rs.evaluate("cost_per_token", question, threads=1))
     before = _core.instruction_set()
@@ -257,7 +263,7 @@ def test_results_may_overwrite_their_inputs(bits):
 
 @pytest.mark.heavy
 def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
-    """Each quantity over an axis of each input has, at each point, the value of the point."""
+    """Each quantity along an axis of each input equals the value at each point."""
     from roofslate.registry.registry import ancestors, entries
 
     above = {output: set(ancestors(output)) for output, q in entries().items() if q.computed}
@@ -268,9 +274,9 @@ def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
         if entry.choices:
             axis = list(entry.choices)
         else:
-            here = float(whole_scenario[name])
-            below = max(here * 0.75, entry.low) if not entry.above_low or here * 0.75 > entry.low else here
-            axis = [below, here]
+            value = float(whole_scenario[name])
+            below = max(value * 0.75, entry.low) if not entry.above_low or value * 0.75 > entry.low else value
+            axis = [below, value]
         if entry.bound or any(e.bound == name for e in entries().values()):
             axis = [a for a in axis if _in_bounds({**whole_scenario, name: a})]
         grids = rs.evaluate(outputs, Settled({**whole_scenario, name: axis}))

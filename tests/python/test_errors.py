@@ -1,4 +1,4 @@
-"""Errors: of the kinds that Python has, and with the nearest of the known names."""
+"""Errors: subclasses of Python's kinds, with the nearest of the known names."""
 
 import pickle
 
@@ -22,11 +22,11 @@ from roofslate._base.messages import unknown
     ],
 )
 def test_errors_are_builtin_too_and_print_plainly(error, builtin):
-    caught = error("what is 'wrong'")
+    caught = error("this is 'wrong'")
     assert isinstance(caught, builtin)
     assert isinstance(caught, errors.RoofslateError)
-    assert str(caught) == "what is 'wrong'"
-    assert str(pickle.loads(pickle.dumps(caught))) == "what is 'wrong'"
+    assert str(caught) == "this is 'wrong'"
+    assert str(pickle.loads(pickle.dumps(caught))) == "this is 'wrong'"
 
 
 def test_unknown_names_the_nearest():

@@ -1,4 +1,4 @@
-"""The extension itself: what does not fit is refused, whoever calls it."""
+"""The extension itself refuses mismatched arguments from any caller."""
 
 import platform
 import re
@@ -31,7 +31,7 @@ SETS = {"x86_64": ["avx512", "avx2", "base"], "aarch64": ["neon"]}
 
 
 def test_names_of_instruction_sets():
-    """Other tests run over the core's list, so that one test has to know it."""
+    """Other tests iterate the core's list, so that one test has to know it."""
     names, of_processor = _core.instruction_sets(), SETS[platform.machine()]
     assert names == [name for name in of_processor if name in names]
     assert names[-1] == of_processor[-1]

@@ -1,4 +1,7 @@
-"""A disk that is full: one sentence that names the file, the target as it was, and nothing left behind."""
+"""Full disks: the error is a sentence that names the file, and the target is unchanged.
+
+No partial file remains.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ COMMANDS: dict[str, list[str]] = {
     "swept.parquet": ["sweep", "SOURCE", "--outputs", "pass_tokens", "--overwrite", "-o"],
     "rows.csv": ["validate", "--rows"],
 }
-# On a small disk of its own, which ends with the process, or with files of limited size where no disk may be mounted.
+# On a small disk, which ends with the process, or with files of limited size if no disk can be mounted.
 PROGRAM = """
 import json, os, pathlib, resource, signal, sys
 from click.testing import CliRunner
@@ -69,8 +72,8 @@ def test_no_room(tmp_path: Path) -> None:
     disk.mkdir()
     source.write_text("\n".join(["batch_size", *map(str, range(1, 20_001))]), encoding="utf-8")
     mounted = can_mount(disk)
-    told = json.dumps([str(disk), str(source), mounted, COMMANDS, ROOMS])
-    command = [sys.executable, "-c", PROGRAM, told]
+    task = json.dumps([str(disk), str(source), mounted, COMMANDS, ROOMS])
+    command = [sys.executable, "-c", PROGRAM, task]
     if mounted:
         mount = f"mount -t tmpfs -o size=256k tmpfs '{disk}' && exec \"$@\""
         command = ["unshare", "-rm", "sh", "-c", mount, "sh", *command]
@@ -78,13 +81,13 @@ def test_no_room(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results: list[Any] = json.loads(done.stdout)
     assert len(results) == 3 * len(COMMANDS) - 2
-    for name, room, status, said, shown, content, left in results:
-        case = name, room, said
+    for name, free, status, said, shown, content, remaining in results:
+        case = name, free, said
         assert status == 2, case
         assert len(said.splitlines()) == 1, case
         assert f"{name}: {'No space left' if mounted else 'File too large'}" in said, case
         assert shown == "", case
-        assert (content, left) == ("precious", [name]), case
+        assert (content, remaining) == ("precious", [name]), case
     assert [*disk.iterdir()] == [] or not mounted
 
 

@@ -1,4 +1,4 @@
-"""Inputs that mean harm: a result or an error of the package comes back, and no memory stays."""
+"""Hostile inputs return a result or an error of the package, and leave no memory."""
 
 import contextlib
 import datetime
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from roofslate import _core, units
 from support.scenarios import DECODE
 
-DEEP = "ROOFSLATE_DEEP" in os.environ  # all of it, as make check-deep does
+DEEP = "ROOFSLATE_DEEP" in os.environ  # all of it, as in make check-deep
 TIMES = 20 if DEEP else 1
 GRID = DECODE | {"batch_size": [1.0, 200.0, 3000.0]}
 
@@ -31,7 +31,7 @@ def nested(depth, kind):
     return result
 
 
-# Values that are no answer to any question, by what they are called in a test's name.
+# Values that are no answer to any question, by their name in a test's id.
 VALUES = {
     "none": None,
     "true": True,
@@ -102,7 +102,7 @@ CONFIG = {
 
 
 def complaint(call, *arguments):
-    """What is wrong with the way in which a call ends: None after a result, or a short error of the package."""
+    """Describe a bad end of a call. A result or a short package error gives None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rs.errors.PartlyRead)  # a config of an unknown family is read all the same
@@ -201,7 +201,7 @@ CALLS = {
 
 
 @pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore::UserWarning")  # bad rows are told by a warning
+@pytest.mark.filterwarnings("ignore::UserWarning")  # bad rows raise a warning
 @pytest.mark.parametrize("call", CALLS)
 def test_any_argument_may_be_anything(call):
     values = VALUES | {"array": np.ones(3)}  # one call writes into it
@@ -235,7 +235,7 @@ LAYOUTS = {
 @given(values=st.lists(st.integers(1, 200), min_size=1, max_size=20))
 @settings(max_examples=25 * TIMES)
 def test_layouts_do_not_matter(layout, values, bits):
-    """However the numbers lie in memory, the results are those of plain doubles, bit for bit."""
+    """The results equal those for plain doubles, bit for bit, for any memory layout."""
     array = np.array(values, dtype=float)
     question = DECODE | {"batch_size": array}
     laid_out = question | {"batch_size": LAYOUTS[layout](array)}
@@ -453,11 +453,11 @@ STEPS = st.lists(
 @given(steps=STEPS)
 @settings(max_examples=400 * TIMES)
 def test_the_core_reads_any_steps(steps):
-    """Steps that are no formula are refused by what the binding raises; none of them is followed out of bounds."""
-    own = (rs.RoofslateError, ValueError, TypeError, RuntimeError)  # the package never hands over such steps
-    with contextlib.suppress(*own):
+    """The binding refuses invalid steps with an error, and follows none of them out of bounds."""
+    expected = (rs.RoofslateError, ValueError, TypeError, RuntimeError)  # the package never hands over such steps
+    with contextlib.suppress(*expected):
         _core.formula_text(steps)
-    with contextlib.suppress(*own):
+    with contextlib.suppress(*expected):
         _core.describe(_core.Registry(None, [("made_up", "z", "1", "", "", steps)]), 0)
 
 
@@ -519,7 +519,7 @@ print((resident() - before) / 2**20)
 @pytest.mark.long
 @pytest.mark.measured
 def test_calls_leave_nothing(run_python):
-    """By a hundred thousand of them, or an eighth of that, the memory grows by less than a megabyte."""
+    """Memory grows by less than a megabyte in a hundred thousand calls, or an eighth of that."""
     turns = 32_000 if DEEP else 4000
     grown = float(run_python(LOOP.format(scenario=DECODE, turns=turns), timeout=600))
     assert grown <= 1

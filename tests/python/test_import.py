@@ -1,4 +1,4 @@
-"""What `import roofslate` and first calls load, and what they leave for later."""
+"""Modules loaded by `import roofslate` and by first calls, and those that are not."""
 
 import shlex
 
@@ -36,7 +36,10 @@ def test_import_is_light(run_python):
 
 @pytest.mark.heavy
 def test_a_first_result_loads_only_what_labels_it(run_python):
-    """Neither dask, for which xarray looks in arrays of unknown kind, nor what charts and reports need."""
+    """A first result loads neither dask nor modules of charts and reports.
+
+    xarray looks for dask in arrays of unknown kind.
+    """
     labels = loaded_by(run_python, "import numpy, xarray, pandas")
     assert (loaded_by(run_python, EVALUATE) - labels) & set(HEAVY) == set()
 
@@ -67,7 +70,10 @@ def test_a_command_loads_no_library_of_tables(run_python, words):
 
 
 def times_of(run_python, *codes):
-    """Least processor time of each of some programs, run in turns; the first compiles."""
+    """Return the least processor time of each program, after a first run that compiles.
+
+    The programs run in turns.
+    """
     least = dict.fromkeys(codes, float("inf"))
     for turn in range(6):
         for code in codes:

@@ -1,4 +1,4 @@
-"""Memory: promised before it is taken, given back, and no more of it than the results and a little."""
+"""Memory: promised before allocation, released, and little more than the results."""
 
 import gc
 import json
@@ -77,7 +77,7 @@ def test_an_evaluation_takes_its_results_and_a_little(run_python):
         for name, figures in printed.items():
             with case(name):
                 more, size = eval(figures)
-                assert more <= 64, f"{more:.0f} MB beside results of {size:.0f} MB"
+                assert more <= 64, f"{more:.0f} MB besides results of {size:.0f} MB"
 
 
 def test_a_grid_larger_than_memory_is_refused_at_once(decode):
@@ -86,9 +86,9 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
     with pytest.raises(errors.OutOfMemory) as caught:
         rs.evaluate("pass_time", {k: v for k, v in question.items() if k != "chips"}, chips=[64, 72, 80])
     message = str(caught.value)
-    needed, told = (int(number) for number in re.findall(r"(\d+) bytes", message))
+    needed, available = (int(number) for number in re.findall(r"(\d+) bytes", message))
     assert needed == 3 * 8 * 10**10
-    assert told == pytest.approx(free, rel=0.2)
+    assert available == pytest.approx(free, rel=0.2)
     assert "nothing was computed" in message
     assert "out=" in message
     assert isinstance(caught.value, MemoryError)
@@ -99,7 +99,7 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
 @pytest.mark.heavy
 @pytest.mark.parametrize(("axes", "length"), [(3, 2**20), (4, 2**16), (4, 2**15 + 1), (7, 2**9), (16, 16), (16, 1000)])
 def test_a_grid_beyond_all_numbers_is_refused(axes, length, run_python):
-    """More points than a 64-bit number counts: a product that wraps round must not pass for a small one."""
+    """Grids of more points than a 64-bit number counts are refused, as products wrap around."""
     code = f"""
 import numpy as np, roofslate as rs
 names = '''batch_size context_length pass_length chips pipeline_stages active_parameters bytes_per_weight
@@ -142,11 +142,11 @@ def test_a_view_keeps_its_memory(decode):
     rs.clear_pool()
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 300)}
     row = rs.evaluate("pass_time", question).to_numpy()[7]
-    kept = row.copy()
+    copy = row.copy()
     gc.collect()
     for _ in range(3):
         rs.evaluate("pass_time", {**question, "chips": 8})
-    assert np.array_equal(row, kept)
+    assert np.array_equal(row, copy)
 
 
 @pytest.mark.heavy

@@ -1,4 +1,4 @@
-"""Nothing crashes the interpreter; Ctrl-C, threads, forks and old processors are dealt with."""
+"""Crashes, Ctrl-C, threads, forks, and old processors."""
 
 import multiprocessing
 import os
@@ -230,7 +230,10 @@ def test_hostile_input_ends_in_an_error_of_the_package(run_python):
 
 
 def test_inputs_that_change_while_they_are_read():
-    """Another thread may change the values of an array, never its memory: the result is of some moment."""
+    """The result is of some moment if another thread changes values of an array.
+
+    It never changes the memory of an array.
+    """
     batch = np.linspace(1, 2, 300_000)
     stop = threading.Event()
 
@@ -320,7 +323,7 @@ time.sleep(0.1)
 
 @pytest.mark.parametrize("progress", ["False", "lambda *_: None", "lambda *_: sum(range(100_000))"])
 def test_the_interpreter_ends_while_a_daemon_thread_computes(run_python, progress):
-    """Python ends such a thread where it asks for the GIL, on the way through frames that others use."""
+    """Python ends such a thread at its request for the GIL, through frames that others use."""
     run_python(DAEMON.format(progress=progress))
 
 
@@ -409,12 +412,12 @@ def test_progress_is_told_and_may_stop():
         "output_tokens": 100,
         "batch_interval": 0.02,
     }
-    told = []
-    rs.evaluate("mean_queue_wait", question, progress=lambda done, total: told.append((done, total)))
-    assert len(told) >= 2
-    assert all(0 <= done <= total for done, total in told)
-    assert sorted(told) == told
-    assert len({total for _, total in told}) == 1
+    reports = []
+    rs.evaluate("mean_queue_wait", question, progress=lambda done, total: reports.append((done, total)))
+    assert len(reports) >= 2
+    assert all(0 <= done <= total for done, total in reports)
+    assert sorted(reports) == reports
+    assert len({total for _, total in reports}) == 1
 
     def stop(*_):
         raise ZeroDivisionError("stop here")
@@ -438,21 +441,21 @@ def test_a_bar_appears_after_a_second_with_what_is_done(monkeypatch, capsys):
     assert progress.Progress(False).callback is None
 
 
-@pytest.mark.parametrize(("wanted", "count"), [(True, r"/6\.00 .*point/s"), (None, None), (False, None)])
-def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(wanted, count, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("requested", "count"), [(True, r"/6\.00 .*point/s"), (None, None), (False, None)])
+def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(requested, count, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "_DELAY", 0)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test: nobody looks on here
-    rs.evaluate("pass_tokens", batch_size=[1, 2, 3], pass_length=[1, 2], progress=wanted)
-    told = capsys.readouterr().err
-    assert re.search(count, told) if count else told == ""
+    rs.evaluate("pass_tokens", batch_size=[1, 2, 3], pass_length=[1, 2], progress=requested)
+    written = capsys.readouterr().err
+    assert re.search(count, written) if count else written == ""
     (tmp_path / "in.csv").write_text("batch_size\n1\n2\n")
-    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", progress=wanted)
-    told = capsys.readouterr().err
-    assert "row/s" in told if count else told == ""
+    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", progress=requested)
+    written = capsys.readouterr().err
+    assert "row/s" in written if count else written == ""
 
 
 def test_no_floating_point_flag_is_left_behind(decode):
-    """A division by zero or an overflow in an alternative that was not chosen is nobody's business."""
+    """Branches that were not chosen raise no flag for a division by zero or an overflow."""
     with np.errstate(all="raise"):
         result = rs.evaluate("balance_batch_at_context", {**decode, "context_length": [1.0, 1e6, 1e9]})
         assert np.isinf(result[2])
@@ -486,7 +489,7 @@ print(_core.instruction_set(), digest)
 
 
 @pytest.mark.measured
-@pytest.mark.skipif(not INTEL, reason="qemu stands in for other processors of this kind only")
+@pytest.mark.skipif(not INTEL, reason="qemu emulates only other processors of this kind")
 @pytest.mark.parametrize(
     ("processor", "expected"),
     [("Nehalem", "base"), ("SandyBridge", "base"), ("Haswell,-xsave", "base"), ("Haswell", "avx2")],

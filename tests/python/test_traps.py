@@ -1,7 +1,7 @@
-"""Traps of a careful reader and frictions of a first hour: what each gave at commit c08bf5c, and what it gives now.
+"""Traps of a careful reader and frictions of a first hour, before and after.
 
-Named by the trap (T) or the friction (F). T4 is with the charts, T6 to T8 are with exchanges and layouts, F3 with
-memory that does not suffice, F8 with the summary.
+Before is commit c08bf5c. Tests are named by the trap (T) or the friction (F). T4 is with the charts, T6 to T8 are with
+exchanges and layouts, F3 with memory that does not suffice, F8 with the summary.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXPERTS: dict[str, Any] = {
 
 
 def test_t1_a_utilization_acts_or_is_asked_for() -> None:
-    """It was $166.7M with or without 40 %, and an axis of utilizations vanished."""
+    """It was $166.7M with or without 40%, and an axis of utilizations vanished."""
     with pytest.raises(MissingInput, match=r"give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_b"):
         rs.value("pretraining_cost", RUN)
     cost = rs.value("pretraining_cost", RUN, training_utilization=0.4)
@@ -52,7 +52,10 @@ def test_t1_a_utilization_acts_or_is_asked_for() -> None:
 
 
 def test_t2_drafts_gain_and_are_planned() -> None:
-    """A pass of two tokens made a token half as slow again, so that no deployment ever drafted."""
+    """Accepted drafts shorten the time per output token, and a search chooses them.
+
+    Before, a pass of two tokens made a token half as slow again, so that no deployment drafted.
+    """
     layout = {**EXPERTS, "attention_data_parallel": 16, "tensor_parallel": 1, "expert_parallel": 16, "concurrency": 512}
     layout["calibration"] = "serving"
     plain = rs.value("time_per_output_token", layout)
@@ -81,7 +84,10 @@ def test_t3_a_series_by_names_of_presets_needs_no_name() -> None:
 
 
 def test_t5_a_technique_reaches_what_a_token_costs() -> None:
-    """Sparse attention cost what full attention does; a window of 4,096 tokens held all 32,000."""
+    """Sparse attention and windows lower the cost per token.
+
+    Before, sparse attention cost as much as full attention, and a window of 4,096 tokens held all 32,000.
+    """
     long = {"hardware": "H200", "chips": 16, "batch_size": 8, "context_length": "1M", "chip_price": "2 USD/h"}
     full, sparse = (rs.value("cost_per_token", long, model=m) for m in ("DeepSeek-V3", "DeepSeek-V3.2"))
     assert sparse < 0.6 * full
@@ -95,7 +101,10 @@ def test_t5_a_technique_reaches_what_a_token_costs() -> None:
     "catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "workloads", "engines"]
 )
 def test_t9_presets_are_arguments(catalog: str) -> None:
-    """``**rs.api_prices[...]`` was Python's error; price lists and tiers had no keyword."""
+    """Presets of ``rs.api_prices[...]``, price lists, and tiers are arguments.
+
+    Before, ``**rs.api_prices[...]`` was Python's error, and price lists and tiers had no keyword.
+    """
     for preset in getattr(rs, catalog).values():
         assert dict(**preset) == dict(preset.values)
     listed = rs.value("output_input_ratio", api_prices="Claude Opus 4.5")
@@ -127,9 +136,9 @@ def test_t9_a_price_that_names_its_chips_belongs_to_them() -> None:
     assert {"hardware", "prices"} <= set(parts.index)  # each has its factor, though they are mixed for it
     with pytest.warns(RoofslateWarning, match="scenario b: " + words):
         rs.compare(sides[0], {**sides[1], "hardware": "H200"}, "cost_per_token", **requested)
-    own = rs.hardware.define("H100 of a trap", base="HGX H100", hbm_bandwidth="3 TB/s")
+    chip = rs.hardware.define("H100 of a trap", base="HGX H100", hbm_bandwidth="3 TB/s")
     cost = rs.value("cost_per_token", requested, hardware="HGX H100", prices="H100 rental, low")
-    assert rs.value("cost_per_token", requested, hardware=own, prices="H100 rental, low") > cost
+    assert rs.value("cost_per_token", requested, hardware=chip, prices="H100 rental, low") > cost
     assert rs.value("cost_per_token", requested, hardware="H200", prices="H100 rental, low", chip_price="3 USD/h") > 0
     assert rs.value("cost_per_token", requested, hardware="H200", prices="lecture") > 0  # of no chip in particular
 
@@ -142,7 +151,10 @@ PRICED = {
 
 
 def test_t10_errors_are_the_package_s() -> None:
-    """An input beside a calibration was Python's "multiple values"; one point as a table is a Series, or a row."""
+    """A calibration accepts further inputs, and a point converts to a Series or a row.
+
+    Before, an input given with a calibration was Python's "multiple values".
+    """
     assert rs.deploy(EXPERTS, objective="cost_per_token", calibration="serving", expert_reads="all").table.size
     assert rs.deploy({**EXPERTS, **rs.calibration()}, objective="cost_per_token", expert_reads="all").table.size
     point = rs.evaluate(["pass_time", "cost_per_token"], SERVER, concurrency=64)
@@ -164,7 +176,10 @@ def test_t11_briefs_say_what_formulas_do() -> None:
 
 
 def test_f1_a_result_says_whether_it_is_a_bound_and_both_stand_in_one_table() -> None:
-    """A lower bound was shown as the answer, 3.8 times below the estimate, and nothing in it said so."""
+    """A result says whether it is a lower bound or an estimate.
+
+    Before, a lower bound was shown as the answer, 3.8 times below the estimate, and nothing in it said so.
+    """
     outputs = ["time_per_output_token", "time_to_first_token", "cost_per_output_token"]
     units = {"time_per_output_token": "ms", "cost_per_output_token": "USD/Mtoken"}
     both = rs.evaluate(outputs, SERVER, concurrency=64, calibration=["floor", "serving"], units=units)
@@ -197,7 +212,7 @@ PASS = {"bandwidth_efficiency", "link_efficiency", "reference_kernel_time", "seq
 
 
 def test_f4_the_bill_counts_prompts() -> None:
-    """Five costs of a million tokens, and none of them was what the bill says: $2.43."""
+    """Five costs of a million tokens, and none of them was the bill's: $2.43."""
     served = {**SERVER, "concurrency": 64, "calibration": "serving"}
     token, request = (rs.value(name, served) for name in ("cost_per_output_token", "cost_per_request"))
     assert request == pytest.approx(1000 * token, rel=1e-12)
@@ -208,7 +223,10 @@ def test_f4_the_bill_counts_prompts() -> None:
 
 
 def test_f5_one_load_serves_passes_and_requests() -> None:
-    """Passes took `batch_size` alone and requests `concurrency` alone, so that the two could not be compared."""
+    """Passes and requests accept the same load.
+
+    Before, passes took only `batch_size` and requests only `concurrency`, so that the two could not be compared.
+    """
     for name in ("pass_time", "cost_per_token", "time_per_output_token", "time_to_first_token"):
         by_clients = rs.value(name, SERVER, concurrency=64)
         assert by_clients == rs.value(name, SERVER, batch_size=64)

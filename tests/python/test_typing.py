@@ -1,4 +1,4 @@
-"""What type checkers and editors make of the package: mypy on calls, stubtest on the stubs, completion."""
+"""Type checkers and editors: mypy on calls, stubtest on the stubs, and completion."""
 
 import importlib.util
 import os
@@ -72,8 +72,8 @@ RIGHT = [
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """What mypy says of each line, all in one run."""
+def messages(tmp_path_factory):
+    """Return mypy's message for each line, from one run."""
     lines = [*(f"reveal_type({call})" for call in RESULTS), *MISTAKES, *RIGHT]
     page = tmp_path_factory.mktemp("types") / "page.py"
     page.write_text(GIVEN + "\n".join(lines) + "\n", encoding="utf-8")
@@ -100,25 +100,25 @@ def told(tmp_path_factory):
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("call", RESULTS)
-def test_mypy_knows_what_a_call_gives(told, call):
-    assert told[f"reveal_type({call})"].strip() == f'note: Revealed type is "{RESULTS[call]}"'
+def test_mypy_knows_what_a_call_gives(messages, call):
+    assert messages[f"reveal_type({call})"].strip() == f'note: Revealed type is "{RESULTS[call]}"'
 
 
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("line", MISTAKES)
-def test_mypy_finds_a_mistake(told, line):
-    assert " error: " in told[line]
-    assert MISTAKES[line] in told[line]
+def test_mypy_finds_a_mistake(messages, line):
+    assert " error: " in messages[line]
+    assert MISTAKES[line] in messages[line]
     if line.startswith("rs."):
-        assert len(told[line]) < 5000, "an error of a call spells out names or inputs"
+        assert len(messages[line]) < 5000, "an error of a call spells out names or inputs"
 
 
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [*RIGHT, *GIVEN.strip().split("\n")])
-def test_mypy_finds_nothing_else(told, line):
-    assert told[line] == ""
+def test_mypy_finds_nothing_else(messages, line):
+    assert messages[line] == ""
 
 
 @needs_mypy
@@ -187,7 +187,10 @@ def test_types_list_the_presets_of_the_package():
 
 @pytest.fixture
 def script(monkeypatch):
-    """jedi's view of some code, as it sees an installed package: it can't follow the finder of an editable install."""
+    """Return jedi's view of some code, as of an installed package.
+
+    It can't follow the finder of an editable install.
+    """
     jedi = pytest.importorskip("jedi")
     finders = [finder for finder in sys.meta_path if "scikit" not in f"{type(finder)}".casefold()]
     monkeypatch.setattr(sys, "meta_path", finders)
@@ -213,7 +216,7 @@ CODE = {
     'rs.value("pass_time", overlap="': ["board", "serial_kv", "none"],
     'rs.value("pass_time", overlap=["board", "se': ["serial_kv"],
     'rs.value("pass_time", hardware="gb200 nv': ["GB200 NVL72"],
-    'cell = dict(model="Mixtral-8x7': ["Mixtral-8x7B"],
+    'replica = dict(model="Mixtral-8x7': ["Mixtral-8x7B"],
     'rs.best("pass_time", where=["hbm_us': ["hbm_used"],
     'rs.evaluate("pass_time", units={"hbm_dr': ["hbm_drain_time"],
     'rs.charts.latency_vs_batch(hardware=["B200", "MI3': [
@@ -264,7 +267,7 @@ def shell(request, monkeypatch):
     shell.history_manager.end_session()
 
 
-@pytest.mark.filterwarnings("ignore")  # of IPython, where a shell is made without a terminal
+@pytest.mark.filterwarnings("ignore")  # of IPython, as a shell is made without a terminal
 def test_ipython_completes_in_texts_and_calls(shell):
     assert shell('rs.evaluate("hbm_dr') == ['rs.evaluate("hbm_drain_time']
     assert shell('rs.value("x", hardware="GB200 NV') == ['rs.value("x", hardware="GB200 NVL72']

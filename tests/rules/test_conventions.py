@@ -1,4 +1,4 @@
-"""What people expect of any package: copies, logs, versions, completion, files beside the code."""
+"""Conventions of any package: copies, logs, versions, completion, and packaged files."""
 
 import copy
 import importlib.metadata
@@ -42,10 +42,10 @@ THINGS = {
 
 
 @pytest.mark.parametrize("name", THINGS)
-@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_what_calls_return_can_be_copied_and_pickled(name, way):
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_what_calls_return_can_be_copied_and_pickled(name, copied):
     thing = THINGS[name]()
-    again = way(thing)
+    again = copied(thing)
     assert type(again) is type(thing)
     assert str(again) == str(thing)
 
@@ -76,11 +76,11 @@ def test_logs_tell_what_is_computed_and_are_silent_unless_asked(caplog, capfd):
 def test_versions_are_told():
     out = io.StringIO()
     rs.show_versions(out)
-    told = dict(re.split(r"\s{2,}|(?<=^instruction set) ", line, maxsplit=1) for line in out.getvalue().splitlines())
-    assert told["roofslate"] == rs.__version__
-    assert told["numpy"] == importlib.metadata.version("numpy")
-    assert told["instruction set"] in _core.instruction_sets()
-    assert int(told["threads"]) >= 1
+    facts = dict(re.split(r"\s{2,}|(?<=^instruction set) ", line, maxsplit=1) for line in out.getvalue().splitlines())
+    assert facts["roofslate"] == rs.__version__
+    assert facts["numpy"] == importlib.metadata.version("numpy")
+    assert facts["instruction set"] in _core.instruction_sets()
+    assert int(facts["threads"]) >= 1
 
 
 def test_a_missing_package_is_told(monkeypatch, capsys):

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "cpp" / "roofslate"
-LAYERS = (  # ground first: a file includes files of its own folder and of those before it
+LAYERS = (  # ground first: a file includes files of its folder and of earlier ones
     "language",
     "memory",
     "quantities",

@@ -1,4 +1,7 @@
-"""Stubs, reserved words and reference pages follow from the sources; a change of the interface shows in a diff."""
+"""Stubs, reserved words, and reference pages follow from the sources.
+
+A change of the interface shows in a diff.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ def test_a_new_keyword_is_written_in_one_place(sources):
 
 
 def test_names_of_another_package_and_constants_are_public_too(sources):
-    """Such names have no signature; the record has where they come from."""
+    """The record has the origin of such names, which have no signature."""
     with (sources / "__init__.py").open("a", encoding="utf-8") as file:
         file.write("_HOMES = {'units': ('Fraction', 'BASE_UNITS'), 'units.numbers': ('parse',)}\n_MODULES = {}\n")
     with (sources / "units" / "__init__.py").open("a", encoding="utf-8") as file:
@@ -208,7 +211,7 @@ def test_each_quantity_is_on_its_page_and_in_the_overview():
 
 
 def test_pages_are_written_where_they_differ(tmp_path, monkeypatch):
-    """Sphinx reads changed pages only; the page of a theme that is gone goes."""
+    """Sphinx reads changed pages only, and the page of a removed theme is removed."""
     monkeypatch.setattr(quantity_pages, "FOLDER", tmp_path / "quantities")
     quantity_pages.write_pages()
     serving, pricing, gone = (tmp_path / "quantities" / f"{name}.md" for name in ("serving", "pricing", "gone"))

@@ -1,4 +1,7 @@
-"""Packages form layers: a module imports from its own package and from those above it in one list, at its top level."""
+"""Packages form layers: a module imports only from its package and from those above.
+
+The order is one list. Imports are at the top level of a module.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ LAZY = {*ROOTS, "cli.program"}  # a command is loaded when it runs
 
 
 class Import(NamedTuple):
-    """An import of a module of the package: both without the name of the package, and where it is."""
+    """An import within the package, with module names without `roofslate`, and its position."""
 
     module: str
     imported: str
@@ -82,22 +85,22 @@ def all_imports(modules: Mapping[str, str]) -> list[Import]:
     return [each for module, source in modules.items() for each in imports(module, source, modules)]
 
 
-def upward(found: Iterable[Import]) -> list[str]:
-    """Imports from a later layer, or of the public names, which are those of all layers."""
-    height = {name: k for k, name in enumerate(LAYERS)}  # of others: of the package itself, of what is not there
+def upward(imports: Iterable[Import]) -> list[str]:
+    """Imports from a later layer, or of the public names, which belong to all layers."""
+    height = {name: k for k, name in enumerate(LAYERS)}  # of others: of the package itself, of missing ones
     return [
         str(each)
-        for each in found
+        for each in imports
         if layer(each.module) not in ROOTS
         and layer(each.module) != layer(each.imported)
         and height.get(layer(each.imported), len(LAYERS)) >= height[layer(each.module)]
     ]
 
 
-def circle(found: Iterable[Import]) -> list[str]:
+def circle(imports: Iterable[Import]) -> list[str]:
     """Modules that import one another in a circle, or none."""
     graph: dict[str, set[str]] = {}
-    for each in found:
+    for each in imports:
         if each.imported != each.module and each.module not in ROOTS:
             graph.setdefault(each.module, set()).add(each.imported)
     try:
@@ -110,7 +113,7 @@ def circle(found: Iterable[Import]) -> list[str]:
 MODULES = read_modules(PACKAGE)
 
 
-@pytest.fixture(name="found", scope="module")
+@pytest.fixture(name="imports", scope="module")
 def imports_of_the_package() -> list[Import]:
     return all_imports(MODULES)
 
@@ -140,21 +143,24 @@ def test_no_package_has_the_name_of_a_callable() -> None:
 
 
 @pytest.mark.heavy
-def test_no_import_runs_up(found: list[Import]) -> None:
-    assert upward(found) == []
+def test_no_import_runs_up(imports: list[Import]) -> None:
+    assert upward(imports) == []
 
 
-def test_no_imports_run_in_a_circle(found: list[Import]) -> None:
-    assert circle(found) == []
+def test_no_imports_run_in_a_circle(imports: list[Import]) -> None:
+    assert circle(imports) == []
 
 
-def test_imports_of_the_package_are_at_the_top(found: list[Import]) -> None:
+def test_imports_of_the_package_are_at_the_top(imports: list[Import]) -> None:
     """Other packages may be imported where they are needed: many are optional, all take time."""
-    assert [str(each) for each in found if each.nested] == []
+    assert [str(each) for each in imports if each.nested] == []
 
 
 def test_modules_are_imported_by_name() -> None:
-    """A text would escape the rules above; the lazy names of the package and of its commands are the exception."""
+    """An import by text would escape the rules above.
+
+    The lazy names of the package and of its commands are the exception.
+    """
     for module, source in MODULES.items():
         if module not in LAZY:
             assert not re.search(r"\b_?import_module\b|\b__import__\b", source), module

@@ -1,4 +1,7 @@
-"""No formula stands twice: not in the registry, not in what draws or tells its numbers. Themes depend one way."""
+"""No formula is repeated, neither in the registry nor in code that shows its numbers.
+
+Themes depend one way.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 HEADERS = ROOT / "cpp" / "roofslate"
 
-# ------------------------------------------------------------------------------------------------ what formulas come to
+# -------------------------------------------------------------------------------------------------- results of formulas
 
 # Two formulas are the same if they agree wherever they are tried, whatever they look like.
 POINTS = 60
@@ -76,7 +79,7 @@ values: dict[str, Any] = {}
 
 def tree_of(name: str) -> ast.expr:
     text = entries()[name].formula.partition(" = ")[2].replace("^", "**")
-    if entries()[name].changed:  # the value that another quantity has elsewhere: a number of its own
+    if entries()[name].changed:  # the value that another quantity has elsewhere: a separate number
         return ast.Name(f"{name}_there")
     for path, word in enumerate(entries()[name].choices):  # an answer in words
         text = text.replace(repr(word), str(path))
@@ -84,7 +87,7 @@ def tree_of(name: str) -> ast.expr:
 
 
 def value_of(name: str) -> Any:
-    """Values of a quantity at the points; what may be given is drawn by chance."""
+    """Return the values of a quantity at the points, drawn by chance if it can be an input."""
     if name not in values:
         entry = entries()[name]
         chance = np.random.default_rng(zlib.crc32(name.encode()))
@@ -130,7 +133,7 @@ def value(node: ast.expr) -> Any:
 
 
 def print_of(x: Any) -> tuple[str, ...] | None:
-    """A fingerprint of values; None where they tell nothing, being all alike."""
+    """Return a fingerprint of values, None if all are equal."""
     x = np.broadcast_to(np.asarray(x, float), POINTS)
     finite = x[np.isfinite(x)]
     if len(finite) < 3 or np.ptp(finite) <= 1e-9 * np.abs(finite).max():
@@ -148,8 +151,8 @@ def registered() -> dict[tuple[str, ...], list[str]]:
         wholes = [tree]
         if isinstance(tree, ast.IfExp):  # "never" is infinite; the rest is the formula
             wholes += [b for b, other in ((tree.body, tree.orelse), (tree.orelse, tree.body)) if is_infinite(other)]
-        for whole in wholes:
-            if not isinstance(whole, ast.Name) and (key := print_of(value(whole))):
+        for expression in wholes:
+            if not isinstance(expression, ast.Name) and (key := print_of(value(expression))):
                 names = result.setdefault(key, [])
                 names += [name] * (name not in names)
     return result
@@ -168,14 +171,14 @@ def operands(node: ast.expr, up: type, down: type, sign: int = 1) -> list[tuple[
 
 
 def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
-    """Everything that a formula computes on its way, products and sums in any order and grouping."""
+    """Yield every intermediate result of a formula, for any order of products and sums."""
     for node in ast.walk(tree):
         if not isinstance(node, (ast.BinOp, ast.Call, ast.IfExp)):
             continue
-        whole = value(node)
+        term = value(node)
         branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
-        if node is not tree and print_of(whole) not in map(print_of, map(value, branches)):
-            yield ast.unparse(node), whole
+        if node is not tree and print_of(term) not in map(print_of, map(value, branches)):
+            yield ast.unparse(node), term
         for up, down, apply, undo in (
             (ast.Mult, ast.Div, np.multiply, np.divide),
             (ast.Add, ast.Sub, np.add, np.subtract),
@@ -202,7 +205,7 @@ SAME: dict[tuple[str, ...], str] = {
 }
 CONTAINED = {
     ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
-    ("cost_per_token", "replica_throughput"): "a product with what does not change along an axis, no division a point",
+    ("cost_per_token", "replica_throughput"): "a product with a constant factor along an axis, no division a point",
     ("mean_queue_wait", "slot_rate"): "the wait is of one sequence, in seconds",
     ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
@@ -212,11 +215,11 @@ CONTAINED = {
     ("peakedness", "pooled_arrival_variation"): "the same",
     ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",
     ("own_prompt_time", "prompt_work_time"): "of a prompt as long as the mean, in the formula of all lengths",
-    ("replicas_for_load", "service_load"): "called by name: of the replicas alone, whatever a prefill pool has",
+    ("replicas_for_load", "service_load"): "called by name: of the replicas only, for any prefill pool",
     ("load_of_pools", "service_load"): "the same",
     ("limit_of_pools", "service_load"): "the same",
     ("limit_of_pools", "load_limit"): "the same",
-    ("share_ahead_of_pools", "prompts_ahead_share"): "called by name: where replicas read their own prompts",
+    ("share_ahead_of_pools", "prompts_ahead_share"): "called by name: for replicas that read their own prompts",
     ("time_ahead_of_pools", "prompts_ahead_time"): "the same",
     ("pool_cost_per_input_token", "cost_per_input_token"): "the same",
     ("pool_cost_per_input_token", "prefill_replica_rate"): "a bill of all replicas, over all arrivals",
@@ -230,7 +233,7 @@ CONTAINED = {
     (
         "tokens_per_second_per_chip",
         "replica_time_per_request",
-    ): "of costs, where prefill replicas may have another price",
+    ): "of costs, as prefill replicas may have another price",
     ("energy_per_request", "replica_time_per_request"): "the same",
 }
 
@@ -281,8 +284,8 @@ def test_themes_depend_one_way() -> None:
     assert list(dict.fromkeys(entry.theme for entry in entries().values())) == themes
     for position, theme in enumerate(themes):
         source = (HEADERS / "quantities" / f"{theme}.hpp").read_text(encoding="utf-8")
-        taken = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
-        assert set(taken) <= {*themes[:position], *tables, "quantity", "distributions", "normal"}, (
+        included = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
+        assert set(included) <= {*themes[:position], *tables, "quantity", "distributions", "normal"}, (
             f"{theme} takes from a theme that comes after it"
         )
 
@@ -308,7 +311,7 @@ class Computed:
 
 
 class Arithmetic(ast.NodeVisitor):
-    """Finds what a program computes from values of quantities that it has read."""
+    """Finds results that a program computes from values of quantities that it has read."""
 
     READERS = frozenset({"number", "value", "evaluate", "dataset"})
     SAME_NUMBER = frozenset({"float", "abs"})
@@ -369,12 +372,12 @@ class Arithmetic(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         self.generic_visit(node)
-        left, right, result = self.number(node.left), self.number(node.right), self.number(node)
-        if not (left and right and result and result.names):
+        lhs, rhs, result = self.number(node.left), self.number(node.right), self.number(node)
+        if not (lhs and rhs and result and result.names):
             return
         repeats = self.known.get(print_of(result.values), ())  # type: ignore[arg-type]
         # a quantity over itself compares two cases
-        if repeats or (left.names and right.names and left.names != right.names):
+        if repeats or (lhs.names and rhs.names and lhs.names != rhs.names):
             self.found.append(Computed(ast.unparse(node), result.names, tuple(repeats)))
 
 
@@ -397,7 +400,7 @@ def sources() -> Iterator[tuple[str, str]]:
         yield path.name, "\n".join(re.sub(r"^\s*[%!].*$", "", line, flags=re.MULTILINE) for line in lines)
 
 
-# What quantities are combined to on purpose, where no quantity says it.
+# Combinations of quantities on purpose, without a quantity of this meaning.
 _PRICES = "lecture_6_long_context_and_prices.ipynb"
 _TRAINING = "lecture_5_training_rl_and_inference_compute.ipynb"
 _QUESTIONS = "lecture_7_ciphers_reversible_networks_and_open_questions.ipynb"
@@ -412,7 +415,7 @@ ALLOWED = {
     (
         "lecture_report/charts/service.py",
         "table['arrival_rate'].sum() * answer",
-    ): "a day's tokens, summed over its hours",
+    ): "a day's tokens, summed by hour",
     (
         "lecture_report/charts/small_batches.py",
         "read['fetched_weight_bytes'] / read['model_bytes']",
@@ -430,12 +433,12 @@ ALLOWED = {
 @pytest.mark.heavy
 def test_no_number_is_computed_beside_the_registry() -> None:
     result = {(where, one.line): one for where, text in sources() for one in arithmetic(text)}
-    told = [
+    repetitions = [
         f"{where}: {line}: {'is ' + ', '.join(one.repeats) if one.repeats else 'no quantity, nor is it allowed here'}"
         for (where, line), one in result.items()
         if one.repeats or (where, line) not in ALLOWED
     ]
-    assert not told, "\n".join(told)
+    assert not repetitions, "\n".join(repetitions)
     assert set(ALLOWED) == set(result)
 
 

@@ -1,4 +1,4 @@
-"""Each public name is one object: no module of the same name takes its place, and nothing else is shown."""
+"""Public names are single objects, not hidden by modules, and nothing else is shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import roofslate as rs
 
-# A call of each public callable that ends at once: many with an input that is refused, which only the callable does.
+# A call of each public callable that ends at once: many with an input that only the callable refuses.
 CALLS = {
     "Bands": "rs.Bands()",
     "Calibration": "rs.Calibration()",
@@ -137,11 +137,11 @@ def test_every_callable_is_called() -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("modules_first", [False, True])
 def test_a_name_taken_twice_is_one_object(run_python: Any, modules_first: bool) -> None:
-    """Before and after all modules of the package are imported; then each callable is called."""
+    """Names are equal before and after importing all modules and calling each callable."""
     run_python(TWICE.format(modules_first=modules_first, modules=MODULES, calls=CALLS), MPLBACKEND="Agg")
 
 
 @pytest.mark.parametrize("module", [rs, rs.charts], ids=lambda module: module.__name__)
 def test_only_public_names_are_shown(module: Any) -> None:
-    """By completion in a shell: those of the list, and no module or type that the code needs for itself."""
+    """Completion in a shell shows the listed names, and no internal module or type."""
     assert sorted(name for name in dir(module) if not name.startswith("_")) == sorted(module.__all__)

@@ -1,4 +1,4 @@
-"""Recipes for developers: their examples are carried out in a copy of the tree, word by word."""
+"""Recipes for developers: their examples run in a copy of the tree, word by word."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Edit(NamedTuple):
     code: str
 
     def apply(self, text: str | None) -> str:
-        """The text of the file after the edit; None stands for no file."""
+        """Return the text of the file after the edit, None for no file."""
         if self.how == "a new file":
             assert text is None, f"{self.path} is there already"
             return self.code
@@ -54,7 +54,7 @@ class Edit(NamedTuple):
         if self.how == "at the end":
             return f"{text.rstrip()}\n\n{self.code}"
         assert self.marker is not None
-        assert text.count(self.marker) == 1, f"{self.path}: {self.marker!r} stands {text.count(self.marker)} times"
+        assert text.count(self.marker) == 1, f"{self.path}: {self.marker!r} occurs {text.count(self.marker)} times"
         start = text.index(self.marker)
         end = start + len(self.marker)
         if self.how == "before":

@@ -28,7 +28,7 @@ def read_text(path: Path, kind: str, most: int) -> str:
     ----------
     path : Path
     kind : str
-        What the file is, for messages: ``"preset file"``.
+        Kind of the file, for messages: ``"preset file"``.
     most : int
         Bytes that such a file has at most; no more are read.
 

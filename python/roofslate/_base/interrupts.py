@@ -40,5 +40,8 @@ def raise_on_interrupt() -> None:
 
 
 def was_interrupted() -> bool:
-    """Return True if Ctrl-C was pressed since `raise_on_interrupt`, in whatever error it ended."""
+    """Return True if Ctrl-C was pressed since `raise_on_interrupt`.
+
+    The press counts even if code turned its KeyboardInterrupt into another error.
+    """
     return bool(_seen)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["did_you_mean", "is_text", "pip_install", "shown", "unknown", "warn"]
 
 
-_LONGEST = 100  # characters of what was given that a message repeats
+_LONGEST = 100  # characters of a given value that a message repeats
 _PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -103,7 +103,7 @@ def unknown(kind: str, given: object, known: Iterable[str]) -> UnknownName:
     Parameters
     ----------
     kind : str
-        What the name should be, such as ``"quantity"`` or ``"hardware preset"``.
+        Expected kind of the name, such as ``"quantity"`` or ``"hardware preset"``.
     given : object
         The name as it was given.
     known : iterable of str

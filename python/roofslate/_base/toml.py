@@ -74,7 +74,7 @@ class TomlFile:
         ----------
         path : Path
         kind : str
-            What the file is, for messages: ``"preset file"``.
+            Kind of the file, for messages: ``"preset file"``.
 
         Returns
         -------

@@ -79,7 +79,7 @@ def _name(target: Path, mark: str) -> Path:
 
 
 def _opened(path: Path) -> tuple[Path, int] | None:
-    """Open the new file and lock it, or return None if another process writes one of this name."""
+    """Open the new file and lock it, or return None if another process is writing it."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     for _ in range(2):
         try:

@@ -35,7 +35,7 @@ _OPTIONAL = (
 
 
 def show_versions(file: TextIO | None = None) -> None:
-    """Print the versions of Roofslate, Python and their libraries, and the machine's instruction set.
+    """Print the versions of Roofslate, Python, and libraries, and the instruction set.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ def _first_part(error: MissingInput) -> str:
 def _differences(quantity: str, closed: float, unknown: str, condition: str, inputs: Mapping[str, Any]) -> list[str]:
     """Explain a difference by the inputs the closed form assumes, or the choice it requires."""
     (c,) = parse_conditions(condition, allow_equality=True)
-    sides = [*c.left.quantities, *c.right.quantities]
+    sides = [*c.lhs.quantities, *c.rhs.quantities]
     numbers = {n: float(i.values) for n, i in read_grid(inputs).inputs.items()}
     closed_inputs = used([quantity], numbers)
     fixed_numbers = {n: x for n, x in numbers.items() if n != unknown}

@@ -137,7 +137,7 @@ def solve(
     grid = _grid(q, c, inputs, at)
     with Progress(progress) as bar:
         try:
-            comparison = list(c.left.steps), c.relation, list(c.right.steps)
+            comparison = list(c.lhs.steps), c.relation, list(c.rhs.steps)
             values, reasons, axes, unsearched = grid.core.solve(
                 q.name, comparison, at, integer, thread_count(threads), bar.callback
             )
@@ -148,7 +148,7 @@ def solve(
     values = values.reshape((*shape, -1) if at == "all" else shape)
     if factor != 1.0:
         values = values / factor
-    compared = [*c.left.quantities, *c.right.quantities]
+    compared = [*c.lhs.quantities, *c.rhs.quantities]
     solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit, basis(compared, grid))
     words = _words(reasons.reshape(shape))
     if unsearched.size:
@@ -185,7 +185,7 @@ def _one_comparison(condition: str) -> Condition:
     if len(parsed) > 1:
         raise ConditionError(f"condition {shown(condition)}: expected one comparison, got {len(parsed)}")
     (c,) = parsed
-    choices = [n for n in (*c.left.quantities, *c.right.quantities) if lookup(n).choices]
+    choices = [n for n in (*c.lhs.quantities, *c.rhs.quantities) if lookup(n).choices]
     if choices:
         raise ConditionError(f"condition {shown(condition)}: {choices[0]} is a choice, expected numbers")
     if c.relation == "!=":
@@ -201,7 +201,7 @@ def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid
         ):
             raise AxisError(f"{name}: its axis {q.name!r} has the name of the unknown. Rename the axis.")
     stand_in = np.array([_SMALL if q.above_low else q.low])
-    grid = read_grid(changed(inputs, {q.name: stand_in}), [*c.left.quantities, *c.right.quantities], sought=q.name)
+    grid = read_grid(changed(inputs, {q.name: stand_in}), [*c.lhs.quantities, *c.rhs.quantities], sought=q.name)
     for dim in grid.sizes:
         if dim == "reason" or (dim == _ROOT and at == "all"):
             raise AxisError(f"The axis {dim!r} has the name of a variable of the result. Rename the axis.")

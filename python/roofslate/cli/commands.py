@@ -37,7 +37,7 @@ def evaluate(**given: Any) -> None:
       a range makes an axis                    batch_size=1:8192:50:log  context_length=0:128k:65
       presets                                  model=  hardware=  prices=  loss_law=  calibration=  speculator=  site=
     Commas part the items of a list: 1667 or 1_667 is one number, 1,667 two. A range has its ends as points.
-    Base units are FLOP, byte, token, chip, s, USD and the like: `roofslate quantities` shows which a quantity has.
+    Base units are FLOP, byte, token, chip, s, USD and the like: `roofslate quantities` shows the unit of a quantity.
 
     \b
     Results: one row for each point of the grid
@@ -147,11 +147,13 @@ def explain(**given: Any) -> None:
     "-f",
     "form",
     type=click.Choice(CARD_FORMS),
-    help="Format of the result. The default follows the file name, or is a table. html is a page of its own.",
+    help="Format of the result. The default follows the file name, or is a table. html is a separate page.",
 )
 @output_option
 def summary(**given: Any) -> None:
-    """Show memory, latency, throughput, cost and power of a scenario: lower bound and estimate.
+    """Show the lower bound and the estimate of a scenario.
+
+    A summary contains memory, latency, throughput, cost, and power.
 
     \b
     Inputs are written as for `roofslate evaluate`, without lists and ranges. They choose the kind of summary:

@@ -88,7 +88,7 @@ def ipython_matches(context: CompletionContext, shell: InteractiveShell) -> Simp
     lines = context.full_text.split("\n")[: context.cursor_line + 1]
     before = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
     candidates, begun = begun_words(before, shell.user_ns)
-    typed = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
+    typed = begun.removesuffix(context.token)  # complete for IPython, such as "GB200 " of "GB200 NV"
     offered = [SimpleCompletion(word[len(typed) :]) for word in candidates if word.startswith(typed)]
     return {"completions": offered, "suppress": bool(offered) and not candidates[0].endswith("=")}  # no files in a text
 

@@ -78,7 +78,7 @@ class Candidates:
     Parameters
     ----------
     inputs : mapping
-        What the caller gave.
+        Inputs of the call.
     given : Grid
         The same, read.
     wanted : sequence of str
@@ -97,7 +97,7 @@ class Candidates:
     places : list of numpy.ndarray
         The position along each axis of kinds, by layout.
     reasons : list of tuple
-        Positions of the kinds that have no legal layout, and what does not divide.
+        Positions of the kinds that have no legal layout, and the broken divisibility rule.
     basis : dict
         By output: whether it is a bound or an estimate, as attributes.
     searched : Grid
@@ -220,7 +220,7 @@ class Candidates:
         return [presets[position[keyword]]] if keyword in position else presets[:1]
 
     def _along_layouts(self) -> Grid:
-        """The grid of all inputs: what differs from kind to kind varies along the axis of layouts."""
+        """The grid of all inputs, with inputs that differ by kind along the axis of layouts."""
         grid = Grid()
         for name, i in self.grid.inputs.items():
             if not i.dims:

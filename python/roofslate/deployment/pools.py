@@ -33,7 +33,7 @@ _MODES = ("aggregated", "disaggregated")
 _POOL = "prefill_pool"  # the axis of prefill pools
 
 
-# What a prefill pool is to the replicas that decode: their input, and the quantity of the pool that it takes.
+# A prefill pool as inputs of the decode replicas: each input, and the pool's quantity that it equals.
 _HANDED = {
     "prompts_ahead_share": "prefill_wait_probability",
     "prompts_ahead_time": "prefill_wait_time",
@@ -144,7 +144,7 @@ class PrefillChoices:
 
     @cached_property
     def table(self) -> dict[str, npt.NDArray[Any]]:
-        places = [place[self._at] for place in self._layouts.places]
+        places = [index[self._at] for index in self._layouts.places]
         columns = self._layouts.named(places) | {part: x[self._at] for part, x in self._layouts.columns.items()}
         table = {_prefixed(name): np.asarray(x) for name, x in columns.items()}
         return table | {name: self._columns[name] for name in ("prefill_replicas", *_SHOWN)}

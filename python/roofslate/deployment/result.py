@@ -44,7 +44,7 @@ _LABELS = 6
 class Deployments:
     """All legal layouts: the best points of feasible ones, the smallest misses of others.
 
-    `str()` gives the first rows and what the others miss, Jupyter shows the same, `plot` draws the frontier.
+    `str()` and Jupyter show the first rows and the violated conditions of others. `plot` draws the frontier.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class Deployments:
     conditions : tuple
         Requested conditions. `always` are the texts of conditions on every deployment.
     table : pandas.DataFrame
-        A row for each layout that meets all conditions, best first: what is compared, the parts of the layout, what the
-        searched axes have at its best point, the objective, the quantities of the conditions and of `also`; for each
+        A row for each layout that meets all conditions, best first: compared inputs, the parts of the layout, the
+        searched axes at its best point, the objective, the quantities of the conditions and of `also`; for each
         condition, in a column called like it, its margin there, and the least of these as ``margin``; of an estimate,
         the ``support`` of the objective: ``measured``, ``interpolated`` or ``extrapolated`` with a reason.
     rejected : pandas.DataFrame
@@ -80,7 +80,7 @@ class Deployments:
     units: dict[str, str]
     basis: Mapping[str, str]
     _candidates: Candidates
-    _settings: dict[str, tuple[Any, tuple[str, ...]]]  # what was given, presets by name: values and their axes
+    _settings: dict[str, tuple[Any, tuple[str, ...]]]  # inputs of the call, presets by name: values and their axes
     _axes: dict[str, Any]  # values of axes, for layouts the columns that distinguish them
     _places: npt.NDArray[np.intp]  # of the rows of the table among the layouts
 
@@ -96,7 +96,7 @@ class Deployments:
         Raises
         ------
         ValueRangeError
-            If no deployment meets the conditions; it names the nearest and what that misses.
+            If no deployment meets the conditions; it names the nearest and its violated condition.
         """
         if self.table.empty:
             raise ValueRangeError(self._missed(self.rejected.iloc[0]))
@@ -350,7 +350,7 @@ class Deployments:
         ValueRangeError
             If no deployment meets the other conditions.
         """
-        limits = {c: c.left.quantities[0] for c in self.conditions if len(c.left.steps) == 1 and c.left.quantities}
+        limits = {c: c.lhs.quantities[0] for c in self.conditions if len(c.lhs.steps) == 1 and c.lhs.quantities}
         x = against or next((name for name in limits.values() if not lookup(name).choices), None)
         if x is None:
             raise InputTypeError("against: name the quantity to draw the objective against; no condition limits one")
@@ -374,8 +374,8 @@ class Deployments:
                 points = front[names == name]
                 ax.plot(points[x], points[y], **look | {"linestyle": "none", "markersize": 4}, label=name)
             for c in free:
-                if not c.right.quantities and len(c.right.steps) == 1:
-                    limit = float(c.right.steps[0][1])
+                if not c.rhs.quantities and len(c.rhs.steps) == 1:
+                    limit = float(c.rhs.steps[0][1])
                     factor = _units.convert_factor(units[x], lookup(x).unit) if x in units else 1.0
                     text = f"at most {style.text_of(limit, lookup(x).unit)}"
                     ax.axvline(limit / factor, color=style.RED, linewidth=1.0, linestyle="--", label=text)

@@ -135,7 +135,7 @@ def deploy(
     Raises
     ------
     ValueRangeError
-        If no layout is legal; it names what does not divide what.
+        If no layout is legal; it names the broken divisibility rule.
     ConditionError, AxisError, MissingInput, UnknownName, UnitError, InputTypeError
         Before any work is done.
 
@@ -184,7 +184,7 @@ def deploy(
 class _Request:
     """Requested results of a search for any inputs: quantities of the table, objective first."""
 
-    told: Sequence[str]
+    reported: Sequence[str]
     maximize: bool
     conditions: tuple[Condition, ...]
     units: UnitsOfOutputs | None
@@ -193,7 +193,7 @@ class _Request:
 
 def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, Any] | None = None) -> Deployments:
     """Search all layouts of these inputs. `plain` are the inputs that determine the basis."""
-    reported, conditions = request.told, request.conditions
+    reported, conditions = request.reported, request.conditions
     given = read_grid(inputs)
     converted = conversions(reported, request.units)
     always = _always(reachable(reported, given.inputs), given)
@@ -233,7 +233,7 @@ def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, 
 
 def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
     """The quantities that conditions compare, each once."""
-    return list(dict.fromkeys(n for c in conditions for side in (c.left, c.right) for n in side.quantities))
+    return list(dict.fromkeys(n for c in conditions for side in (c.lhs, c.rhs) for n in side.quantities))
 
 
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
@@ -303,7 +303,7 @@ class _Search:
         steps: tuple[Step, ...] = (("quantity", self.objective),)
         goals, places = self._best(at, steps, lookup(self.objective).unit, self.where, self.maximize)
         met = np.flatnonzero(~np.isnan(goals))
-        some = met if len(met) else np.zeros(1, dtype=np.intp)  # what no layout meets still has its columns
+        some = met if len(met) else np.zeros(1, dtype=np.intp)  # the columns stay if no layout is feasible
         columns = self._columns(at[some], {dim: position[some] for dim, position in places.items()})
         rank = columns[self.objective][: len(met)]
         if rank.dtype.kind == "f":
@@ -460,19 +460,19 @@ def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
 
 def _has_margin(condition: Condition) -> bool:
     """Return True for a condition with a margin: between numbers, none of them infinite."""
-    sides = (condition.left, condition.right)
+    sides = (condition.lhs, condition.rhs)
     endless = any(side.steps == (("constant", end),) for side in sides for end in (np.inf, -np.inf))
     return condition.relation in ("<", "<=") and not endless
 
 
 def _margin(condition: Condition) -> tuple[Step, ...]:
     """Return steps for the margin, relative to the side without quantities or the right one."""
-    steps = list(condition.right.steps)
+    steps = list(condition.rhs.steps)
     right = len(steps) - 1
-    lhs = right + len(condition.left.steps)
-    steps += [_moved(step, right + 1) for step in condition.left.steps]
+    lhs = right + len(condition.lhs.steps)
+    steps += [_moved(step, right + 1) for step in condition.lhs.steps]
     steps.append(("sub", right, lhs))
-    limit = lhs if condition.right.quantities and not condition.left.quantities else right
+    limit = lhs if condition.rhs.quantities and not condition.lhs.quantities else right
     if steps[limit] != ("constant", 0.0):  # of which nothing is a share
         steps += [("neg", limit), ("max", limit, lhs + 2), ("div", lhs + 1, lhs + 3)]
     return tuple(steps)

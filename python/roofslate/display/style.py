@@ -361,7 +361,7 @@ def pixels(ax: Axes) -> tuple[float, float]:
 
 
 def label_ends(
-    ax: Axes, ends: Sequence[tuple[float, float, str, str]], *, size: float = 9, room: float | None = None
+    ax: Axes, ends: Sequence[tuple[float, float, str, str]], *, size: float = 9, share: float | None = None
 ) -> None:
     """Label lines at their right ends, in widened axes, without overlap.
 
@@ -373,21 +373,21 @@ def label_ends(
         ``(x, y, text, color)`` of each end.
     size : float
         Font size in points.
-    room : float, optional
+    share : float, optional
         Share of the width for labels. Measured by default.
     """
     if not ends:
         return
     width, height = pixels(ax)
     point = ax.figure.dpi / 72
-    if room is None:
+    if share is None:
         measured = [ax.text(0, 0, text, fontsize=size) for *_, text, _ in ends]
         widest = max(m.get_window_extent().width for m in measured)
         for m in measured:
             m.remove()
-        room = min((widest + 14 * point) / (0.86 * width), 0.5)  # the layout narrows the axes for the ticks
+        share = min((widest + 14 * point) / (0.86 * width), 0.5)  # the layout narrows the axes for the ticks
     right = max(x for x, *_ in ends)
-    _widen(ax, right, room)
+    _widen(ax, right, share)
     gap = size * 1.22 * point
     order = sorted(range(len(ends)), key=lambda k: ends[k][1])
     positions = [float(ax.transData.transform((ends[k][0], ends[k][1]))[1]) for k in order]
@@ -410,14 +410,14 @@ def label_ends(
         )
 
 
-def _widen(ax: Axes, right: float, room: float) -> None:
+def _widen(ax: Axes, right: float, share: float) -> None:
     low = ax.get_xlim()[0]
     if ax.get_xscale() == "log":
-        ax.set_xlim(low, low * (right / low) ** (1 / (1 - room)))
+        ax.set_xlim(low, low * (right / low) ** (1 / (1 - share)))
     else:
-        ax.set_xlim(low, low + (right - low) / (1 - room))
+        ax.set_xlim(low, low + (right - low) / (1 - share))
     ax.spines["bottom"].set_bounds(low, right)
-    ax.xaxis.label.set_x((1 - room) / 2)
+    ax.xaxis.label.set_x((1 - share) / 2)
 
 
 def _apart(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -445,9 +445,10 @@ def callout(
     color: str = INK,
     **more: Any,
 ) -> Annotation:
-    """Write a note near `to`, in shares of the axes, with a thin arrow to the point `at` if one is given.
+    """Write a note near `to`, with a thin arrow to the data point `at` if given.
 
-    When the figure is drawn, the text moves to the nearest place clear of lines and of other texts.
+    `to` is in fractions of the axes. When the figure is drawn, the text moves to the nearest place clear of lines
+    and of other texts.
     """
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 4, "mutation_scale": 8}
     return ax.annotate(
@@ -463,12 +464,12 @@ def callout(
     )
 
 
-def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: str = INK, below: bool = True) -> None:
+def bracket(ax: Axes, start: float, end: float, y: float, text: str, *, color: str = INK, below: bool = True) -> None:
     """Mark and label an interval of the horizontal axis with two arrowheads."""
     arrow = {"arrowstyle": "<|-|>", "color": color, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
-    ax.annotate("", (right, y), xytext=(left, y), arrowprops=arrow)
+    ax.annotate("", (end, y), xytext=(start, y), arrowprops=arrow)
     look: dict[str, Any] = {"fontsize": 9, "color": color, "ha": "center", "va": "top" if below else "bottom"}
-    ax.annotate(text, ((left + right) / 2, y), xytext=(0, -4 if below else 4), textcoords="offset points", **look)
+    ax.annotate(text, ((start + end) / 2, y), xytext=(0, -4 if below else 4), textcoords="offset points", **look)
 
 
 def panels(

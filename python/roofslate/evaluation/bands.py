@@ -28,7 +28,7 @@ __all__ = ["band_factors", "band_text", "band_variables", "bands_apply", "calibr
 _PACE = "trained_tokens_per_second_per_chip"
 _RUN = ("pretraining_tokens", "pretraining_flops")  # one is given, or the tokens follow from the pace
 # Outcomes that are proportional to a calibrated one, or to its inverse, and so have its band: which, whether inverted,
-# and what must be given.
+# and the inputs that they require.
 _CARRIED: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "tokens_per_second_per_user": ("time_per_output_token", True, ()),
     "trained_tokens_per_second": (_PACE, False, ()),

@@ -19,7 +19,7 @@ __all__ = ["side_by_side", "varies_alone"]
 
 
 def varies_alone(keyword: str, grid: Grid) -> bool:
-    """Return True if presets make an axis that no other input has."""
+    """Return True if presets make a new axis."""
     dim = grid.preset_axes[keyword]
     return dim == keyword and all(i.origin == keyword for i in grid.inputs.values() if dim in i.dims)
 

@@ -43,7 +43,7 @@ def define(
     source: str | None = None,
     replace: bool = False,
 ) -> Quantity:
-    """A quantity of one's own, from then on computed, shown and asked for like a built-in one.
+    """Define a quantity by a formula, to be computed and shown like a built-in one.
 
     The formula is run once, at once, on values that record its operations. Later the engine computes it at its usual
     speed. Inside of ``with rs.definitions():`` it is known there, elsewhere in the whole process.
@@ -162,6 +162,6 @@ def _balanced(latex: str) -> bool:
 
 def _spelled(name: str, unit: str) -> str:
     try:
-        return units.spell(units.spell(unit))  # what came of it can be read, too
+        return units.spell(units.spell(unit))  # the result can be read, too
     except UnitError as error:
         refuse(name, error, UnitError)

@@ -122,7 +122,7 @@ def evaluate(
 def _evaluated(
     outputs: str | Sequence[str], inputs: Mapping[str, Any], out: Any, bands: Any, options: Mapping[str, Any]
 ) -> tuple[xr.DataArray | xr.Dataset, list[Misfit]]:
-    """The result of a call, and what of its grid does not fit into memory."""
+    """The result of a call, and the points of its grid that do not fit into memory."""
     dtype, threads, progress, units = options["dtype"], options["threads"], options["progress"], options["units"]
     names = wanted_names(outputs)
     stored = _storage(dtype)

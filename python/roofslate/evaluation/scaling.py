@@ -37,9 +37,10 @@ def optimum(loss_law: str | Preset | Sequence[str | Preset] | None = None, **inp
     Parameters
     ----------
     loss_law : str or Preset, or a sequence of them, optional
-        Of `rs.loss_laws`; unless given, all that say what the loss is.
+        Of `rs.loss_laws`; unless given, all that state the loss.
     **inputs
-        Of the registry: `active_parameters`, `inference_tokens` and `decode_inefficiency`, or what they follow from.
+        Of the registry: `active_parameters`, `inference_tokens` and `decode_inefficiency`, or inputs that determine
+        them.
 
     Returns
     -------

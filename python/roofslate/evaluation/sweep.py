@@ -230,7 +230,10 @@ def _input_columns(reader: Reader, ignored: set[str], outputs: Sequence[str], in
 
 
 def _column(name: str, array: pa.Array, reader: Reader, start: int, day: Any) -> Column | Names:
-    """Return a column for the engine, with prices of a day. An error names its first bad value."""
+    """Return a column for the engine, with presets priced on a day.
+
+    An error names the first bad value of the column.
+    """
     import pyarrow as pa
 
     is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)

@@ -284,7 +284,10 @@ def _is_utf8(content: bytes | str) -> bool:
 
 
 class ParquetWriter:
-    """Parquet file written by blocks. `repeated` names number columns with few distinct values."""
+    """Parquet file written block by block.
+
+    `repeated` names the number columns with few distinct values. They get a dictionary.
+    """
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema, repeated: Sequence[str] = ()) -> None:
         import pyarrow as pa

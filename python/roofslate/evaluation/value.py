@@ -216,7 +216,7 @@ def _exceeds_bound(numbers: Mapping[str, float], pairs: Iterable[tuple[str, str]
 
 
 CLIENTS, BATCH = LOADS
-# What may lack its other half, not fit, lack a layout, disagree or be in another unit is for the full reading.
+# Inputs that may lack a part, not fit, lack a layout, disagree, or be in another unit need the full reading.
 _core.read_fully([*WINDOWED, CAPACITY, *sorted(PARTS)], LOADS, (PRICE, HIGHEST_PRICE))
 _ANY = "any"  # an axis of inputs of which only the name matters
 

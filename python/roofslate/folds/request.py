@@ -78,9 +78,9 @@ class FoldRequest:
         return request
 
     def _ask(self, outputs: Sequence[str], conditions: Sequence[Condition]) -> None:
-        self.conditions = [(list(c.left.steps), c.relation, list(c.right.steps)) for c in conditions]
+        self.conditions = [(list(c.lhs.steps), c.relation, list(c.rhs.steps)) for c in conditions]
         self.needed = list(
-            dict.fromkeys([*outputs, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
+            dict.fromkeys([*outputs, *(n for c in conditions for s in (c.lhs, c.rhs) for n in s.quantities)])
         )
 
     def require_memory(self, conditions: Sequence[Condition]) -> dict[str, str]:

@@ -39,7 +39,7 @@ _CHAINS = {
 }
 # Tokens that balance the three buckets depend on both chains, a run of given tokens only on one.
 _TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
-_BUCKETS = _TOKENS | {"decode_inefficiency"}  # what weighs the buckets without a calibration: a number of the lecture
+_BUCKETS = _TOKENS | {"decode_inefficiency"}  # weights of the buckets without a calibration: a number of the lecture
 
 
 @kept_by_registry
@@ -160,7 +160,10 @@ def is_floor(outputs: Sequence[str], grid: Grid, more_inputs: Iterable[str] = ()
 
 
 def carries_constants(output: str, registry: Registry) -> bool:
-    """Return True if an ideal constant is upstream of an output, not only through training tokens."""
+    """Return True if an output depends on an ideal constant.
+
+    A dependency only through training tokens does not count.
+    """
     if output not in registry.entries:
         return False
     upstream = _upstream(registry, (output,), _BUCKETS - {output})

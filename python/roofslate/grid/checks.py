@@ -58,7 +58,10 @@ LOADS = ("concurrency", "batch_size")  # one follows from the other
 
 
 def check_load(grid: Grid, sought: str | None = None, rows: Positions | None = None) -> None:
-    """Refuse contradictory concurrency and batch. `rows` are the row numbers of points of a table."""
+    """Refuse a concurrency that contradicts the batch size.
+
+    `rows` are the row numbers of the points of a table.
+    """
     if not all(name in grid.inputs and name not in grid.chunked and name != sought for name in LOADS):
         return
     of_batches = {"batch_size", "microbatches", *ancestors("microbatches")}

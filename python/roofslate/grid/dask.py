@@ -32,7 +32,10 @@ Results = list[tuple[Any, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class Part:
-    """Description of a grid for a task, without its chunks. Kept small, as every task carries it."""
+    """Description of a grid for a task, without its chunks.
+
+    Every task carries one, so it is small.
+    """
 
     sizes: dict[str, int]
     constants: dict[str, float]
@@ -93,7 +96,10 @@ class Chunks:
         return other
 
     def part(self, dims: Sequence[str], other_sizes: Mapping[str, int]) -> tuple[Part, list[Any]]:
-        """Return a task's part with some axes, other ones with given sizes, and its arrays with axes."""
+        """Return the part of a task and its chunked arrays, each followed by its axes.
+
+        The task varies along `dims`. Its other axes have `other_sizes`.
+        """
         full_sizes = {dim: n for dim, n in self.grid.sizes.items() if dim not in self.of_axis}
         sizes = {dim: (full_sizes.get(dim, 1) if dim in dims else other_sizes[dim]) for dim in self.grid.sizes}
         constants, arrays, idle, chunks = {}, [], [], []
@@ -121,7 +127,7 @@ def single(grid: Grid) -> Grid:
 @dataclass(eq=False)
 class _Evaluate(Task):
     part: Part
-    wanted: list[str]
+    outputs: list[str]
     factors: dict[str, float]
     stored: str
     threads: int
@@ -132,10 +138,10 @@ class _Evaluate(Task):
 
     def all(self, chunks: Sequence[Any] = ()) -> Results:
         results = compute(
-            self.part.grid(chunks), self.wanted, self.factors, np.dtype(self.stored),
+            self.part.grid(chunks), self.outputs, self.factors, np.dtype(self.stored),
             threads=self.threads, progress=False,
         )  # fmt: skip
-        kinds = [np.dtype("int8") if lookup(name).choices else np.dtype(self.stored) for name in self.wanted]
+        kinds = [np.dtype("int8") if lookup(name).choices else np.dtype(self.stored) for name in self.outputs]
         return [(values.astype(kind, copy=False), axes) for (values, axes), kind in zip(results, kinds, strict=True)]
 
 
@@ -151,7 +157,7 @@ def evaluate(
     outputs : sequence of str
         Names of quantities.
     factors : dict of float
-        By output: what its values are divided by.
+        By output: the divisor of its values.
     stored : numpy.dtype
         How results are stored.
     threads : int, optional

@@ -197,7 +197,7 @@ def _tabulated(q: Quantity, given: Any) -> tuple[_core.InverseDistribution, floa
 
 
 def _sobol(inputs: int, seed: int) -> tuple[npt.NDArray[np.uint32], list[int]]:
-    """Derive direction numbers and digital shifts from points of SciPy's scrambled Sobol sequence."""
+    """Derive direction numbers and digital shifts from SciPy's scrambled Sobol points."""
     from scipy.stats import qmc
 
     points = qmc.Sobol(inputs, bits=BITS, seed=np.random.default_rng(seed))

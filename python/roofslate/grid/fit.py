@@ -44,7 +44,7 @@ FLOOR = "floor"  # the calibration that is a bound
 
 
 class _Check(NamedTuple):
-    """A condition on memory: `outcome` and its dependents need it, `used` is limited by capacity."""
+    """Memory condition of `outcome` and its dependents, with `used` limited by capacity."""
 
     outcome: str
     used: str
@@ -68,7 +68,7 @@ class Misfit:
     capacity: float
     chips: float
     never: bool  # it has no finite time
-    held: float  # sequences that find room
+    sequences: float  # that fit
     first: bool = False  # `used` is of the first point, not the maximum
 
     def text(self, noun: str) -> str:
@@ -78,7 +78,7 @@ class Misfit:
             most = "up to " if self.unfit > 1 and not self.first else ""
             why = f"{_CHECKS[self.check].what} take {most}{used} of {capacity} a chip (chips={self.chips:g})"
         else:
-            why = f"memory holds {self.held:.3g} of 1 sequence (chips={self.chips:g})"
+            why = f"memory holds {self.sequences:.3g} of 1 sequence (chips={self.chips:g})"
         end = "their times are inf" if self.never else f"computed as requested; where='{self.check}' leaves them out"
         why += " in the first" if self.unfit > 1 and self.first else ""
         return f"{self.unfit:,} of {self.points:,} {noun} do not fit: {why}; {end}"

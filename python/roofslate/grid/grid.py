@@ -67,7 +67,7 @@ class Input:
 
 @dataclass
 class Chunked:
-    """A dask array and the encoding of its numbers, with a stand-in in `Grid.inputs`."""
+    """A dask array and the encoding of its numbers, with a placeholder in `Grid.inputs`."""
 
     quantity: Quantity
     data: Any
@@ -97,7 +97,7 @@ class Grid:
     explicit: AbstractSet[str] | None = None  # inputs that no preset supplies, once counted
     quiet: bool = False  # the call checked its inputs before
     unused: tuple[str, ...] = ()  # members that no output takes
-    layout: str = ""  # what a rule chose, in words
+    layout: str = ""  # chosen by a rule, in words
     dequantized: str = ""  # formats that chips do not multiply, in words
     _core: _core.Grid | None = None
 

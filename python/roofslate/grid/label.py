@@ -167,7 +167,7 @@ class _Public:
 class _Direct:
     """Puts results together by filling xarray's objects.
 
-    Its constructors convert what needs no conversion and search for conflicts: longer than evaluating a million points.
+    Its constructors convert without need and search for conflicts: longer than evaluating a million points.
     """
 
     def __init__(self) -> None:
@@ -214,7 +214,10 @@ class _Direct:
 
 @functools.cache
 def _assembly() -> _Public | _Direct:
-    """Choose direct assembly if this xarray supports it with equal results, else the public one."""
+    """Choose direct assembly if this xarray supports it, else the public constructors.
+
+    Supported means that small results are equal both ways.
+    """
     try:
         direct = _Direct()
         if all(_small_results(direct, attrs) == _small_results(_Public(), attrs) for attrs in ({}, {"units": "s"})):

@@ -1,4 +1,4 @@
-"""The layout of chips given without one: by a rule, and legal, in grids, tables and points."""
+"""Legal default layouts of chips given without one, in grids, tables, and points."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def left_to_rule(
 ) -> tuple[Rule | None, list[str]]:
     """Return a table's rule if deciding inputs vary by row, and the columns that it adds.
 
-    With columns of `presets`, whether it applies depends on what these supply.
+    With columns of `presets`, whether it applies depends on their values.
     """
     rule = rule_of(registry, outputs, {*same, *columns})
     if rule is None or {*rule.by, *PARTS, LAYOUT}.isdisjoint(columns):

@@ -29,7 +29,7 @@ __all__ = [
     "takes_layout",
 ]
 
-LAYOUT = "layout"  # the choice, and the origin of what follows from a rule
+LAYOUT = "layout"  # the choice, and the origin of values by a rule
 PARTS = frozenset({"tensor_parallel", "attention_data_parallel", "context_parallel", "expert_tensor_parallel"})
 _DOMAIN = "scale_up_domain"
 _CAPACITY = "hbm_capacity"
@@ -44,15 +44,15 @@ _WORDS = {
     "microbatches": "{} micro-batches",
     _SHARDED: "sharded optimizer",
 }
-_KEPT_IN_TRAINING = tuple(
+_FIXED_IN_TRAINING = tuple(
     name for name in ("context_parallel", *_WORDS) if name in DIMENSIONS and name != "attention_data_parallel"
 )
-# What asks how the chips of a training run share the model.
+# Quantities that depend on the layout of a training run.
 _TRAINED = (
     "dense_weight_copies", "dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
     "training_bubble_overhead", "training_bubble",
 )  # fmt: skip
-_SERVES = ("kv_cache_copies", "link_time_per_token")  # what asks the same of a replica
+_SERVES = ("kv_cache_copies", "link_time_per_token")  # quantities that depend on the layout of a replica
 _LOADS = frozenset({"global_batch_size", "tokens_per_step"})  # of a training run
 _OF_TRAINING = ("training", "training_run")  # themes
 
@@ -66,11 +66,11 @@ class Rule:
     Attributes
     ----------
     supplied : tuple of str
-        What it adds where that is not given; the rest of the layout follows.
-    kept : tuple of str
-        Parts that stay where they are given.
+        Parts that it adds if they are not given; the others follow.
+    fixed : tuple of str
+        Parts that stay if they are given.
     chosen : callable
-        The whole layout of a point; None where the rule has nothing to say.
+        The whole layout of a point; None if the rule does not apply.
     by : tuple of str
         Inputs whose values decide.
     known : tuple of str
@@ -78,7 +78,7 @@ class Rule:
     """
 
     supplied: tuple[str, ...]
-    kept: tuple[str, ...]
+    fixed: tuple[str, ...]
     chosen: Callable[[Numbers], Mapping[str, float] | None]
     by: tuple[str, ...]
     known: tuple[str, ...]
@@ -143,7 +143,7 @@ def takes_layout(registry: Registry, output: str) -> bool:
     """Return True if an output may depend on the partition of serving work."""
     upstream = registry.ancestors(output) | {output}
     trains = registry.entries[output].theme in _OF_TRAINING or "tokens_per_step" in upstream
-    return not (trains or upstream.isdisjoint(SERVING.kept))
+    return not (trains or upstream.isdisjoint(SERVING.fixed))
 
 
 @kept_by_registry
@@ -193,13 +193,13 @@ def _text(rule: Rule, layout: Mapping[str, float], given: Numbers) -> str:
 
 def _whole(numbers: Numbers, rule: Rule) -> tuple[int, int, dict[str, int], dict[str, int]] | None:
     """Return chips, domain, sizes and parts as integers, None without a model or such parts."""
-    names = [name for name in ("chips", *rule.kept) if name in numbers]
+    names = [name for name in ("chips", *rule.fixed) if name in numbers]
     if "attention_heads" not in numbers or not all(float(numbers[name]).is_integer() for name in names):
         return None
     integers = {name: int(x) for name, x in numbers.items() if math.isfinite(x) and float(x).is_integer()}
     domain = int(min(numbers.get(_DOMAIN, numbers["chips"]), numbers["chips"]))
     sizes = {name: integers[name] for name in SIZES if name in integers}
-    return integers["chips"], domain, sizes, {name: integers[name] for name in rule.kept if name in integers}
+    return integers["chips"], domain, sizes, {name: integers[name] for name in rule.fixed if name in integers}
 
 
 def _served(numbers: Numbers) -> Mapping[str, float] | None:
@@ -295,12 +295,12 @@ def _inputs_of(output: str, excluded: Collection[str]) -> tuple[str, ...]:
 _STEP = ("sequence_length", "global_batch_size")  # only of a training run
 _BY = (*(name for name in SIZES if name not in _STEP), *_OF_SERVING, "chips", _DOMAIN)
 SERVING = Rule(
-    supplied=_SERVED[1:], kept=_OF_SERVING, chosen=_served, by=_BY, known=_inputs_of("kv_cache_capacity", _BY)
+    supplied=_SERVED[1:], fixed=_OF_SERVING, chosen=_served, by=_BY, known=_inputs_of("kv_cache_capacity", _BY)
 )
-_TRAINING_BY = (*SIZES, *_KEPT_IN_TRAINING, "chips", _DOMAIN, _CAPACITY)
+_TRAINING_BY = (*SIZES, *_FIXED_IN_TRAINING, "chips", _DOMAIN, _CAPACITY)
 TRAINING = Rule(
     supplied=("tensor_parallel", "pipeline_stages", "microbatches", "expert_parallel", _SHARDED),
-    kept=_KEPT_IN_TRAINING,
+    fixed=_FIXED_IN_TRAINING,
     chosen=_trained,
     by=(*_TRAINING_BY, *_inputs_of("training_memory", _TRAINING_BY)),
     known=(),

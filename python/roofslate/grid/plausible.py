@@ -60,7 +60,7 @@ def priced_chip_trouble(grid: Grid) -> str:
 def warn_of_other_chip(grid: Grid, where: str = "") -> None:
     """Warn of a preset of a price that names its chip next to hardware with another one.
 
-    Calls within a call do not: what they mix, such as two scenarios that are compared, no caller asked for.
+    Calls within a call do not: no caller asked for their mixtures, such as two scenarios that are compared.
     """
     trouble = priced_chip_trouble(grid)
     if trouble:

@@ -105,7 +105,7 @@ class Scenarios:
         self._keywords = [name for name in PRESETS if name in columns]
         self._rule, self._ruled = left_to_rule(current(), outputs, given, common.inputs, presets=bool(self._keywords))
         self._given, self._numbers = frozenset(given), frozenset([*given, *self._ruled])
-        self.layouts: tuple[str, ...] = ()  # what a rule chose, in words
+        self.layouts: tuple[str, ...] = ()  # chosen by a rule, in words
         self._chosen: Any = None  # the rows of which it chose the layout
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
@@ -364,7 +364,7 @@ class Scenarios:
         varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in columns}  # of which none is ideal
         full_grid = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
         full_grid.members, full_grid.exempt = self._members, self._numbers | self._exempt | {ROW}
-        full_grid.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
+        full_grid.quiet = self._quiet or bool(self._keywords)  # one preset may supply a value that another leaves open
         used = check_effect(full_grid, self._outputs)
         if not self._keywords:
             self.unused = full_grid.unused

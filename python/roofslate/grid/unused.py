@@ -59,7 +59,10 @@ _MOST_FOUND = 512
 def reasons(
     registry: Registry, outputs: tuple[str, ...], unused: tuple[str, ...], given: tuple[Given, ...]
 ) -> tuple[Reason, ...]:
-    """Explain each unused input. Cached, as it depends only on names, choices and ideal values."""
+    """Explain each unused input.
+
+    Reasons are cached, as they depend only on names, choices, and ideal values.
+    """
     cache = _found.setdefault(registry, {})
     key = outputs, unused, given
     if key not in cache:
@@ -190,7 +193,7 @@ class _Call:
                 if given.value is not None:
                     ranked.append((given.origin is not None, not q.choices, other))
             elif not self._given.keys().isdisjoint(q.implied_by):
-                continue  # what the caller gave decides
+                continue  # the caller's input decides
             elif not q.computed and not q.fallback and q.default is not None and (q.choices or q.ideal is not None):
                 ranked.append((True, not q.choices, other))
             elif not q.computed and not q.fallback and q.default == 0:

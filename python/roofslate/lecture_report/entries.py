@@ -96,7 +96,9 @@ def listed(file: str, key: str) -> list[dict[str, Any]]:
 
 
 def computed(calls: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Compute stored calls: their results as texts, such as ``"a byte: 562.5 MAC/B"``, and as numbers.
+    """Compute stored calls, and return their results as texts and as numbers.
+
+    A text is for example ``"a byte: 562.5 MAC/B"``.
 
     Parameters
     ----------

@@ -36,9 +36,9 @@ def _plain(text: str) -> str:
     r"""Write a formula without spaces of LaTeX, and ``\dfrac{a}{b}`` as ``(a)/(b)``."""
     text = re.sub(r"\\left|\\right|\\,|\\;", " ", text)
     while (match := _FRACTION.search(text)) is not None:
-        above, rest = _group(text[match.end() :])
-        below, rest = _group(rest)
-        text = f"{text[: match.start()]}({above})/({below}){rest}"
+        above, remainder = _group(text[match.end() :])
+        below, remainder = _group(remainder)
+        text = f"{text[: match.start()]}({above})/({below}){remainder}"
     text = re.sub(r"\s+", " ", text).strip()
     return re.sub(r"\s*([()/+-])\s*", r"\1", text)
 

@@ -1,4 +1,4 @@
-"""The lecture as a report: one page that works offline, with its charts and answers as files.
+"""Report of the lecture, one offline page with charts and answers as files.
 
 Registers of the whole lecture follow the chapters: all answers, differences between sources, the flashcards as a quiz,
 claims and predictions.

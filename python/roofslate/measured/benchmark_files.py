@@ -50,7 +50,7 @@ _FIRST = (
     *("measured", "speculation"),
 )
 _LAST = ("file", "file_format")
-# What rows have in a column that only other rows give.
+# Values of rows in a column that only other rows give.
 _DEFAULTS = {
     "attention_data_parallel": 1.0,
     "pipeline_parallel": 1.0,

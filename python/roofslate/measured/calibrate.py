@@ -53,7 +53,7 @@ def calibrate(
     ignore: Iterable[str] = (),
     **inputs: Any,
 ) -> Calibration:
-    """Fit constants so that an output meets what was measured.
+    """Fit constants so that an output meets measured values.
 
     The sum over rows of a loss is least, each constant within its plausible range. The loss is the square of small
     residuals and grows in proportion to large ones. Rows that are alike in all `hold_out` columns make a group, which
@@ -62,7 +62,7 @@ def calibrate(
     Parameters
     ----------
     table : pandas.DataFrame or another kind that `frame` takes
-        Columns are inputs, presets, the measured column and those of `hold_out`. A table of measured runs has the
+        Columns are inputs, presets, the measured column, and `hold_out`. A table of measured runs has the
         columns of `validate`, if `measured` is one of them.
     terms : mapping of str to tuple, or sequence of str
         Inputs to fit, with their plausible range: ``{"bandwidth_efficiency": (0.3, 1)}``, texts with units too. Names

@@ -76,7 +76,7 @@ class Calibration(FittedConstants):
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Calibration:
-        """Read what `to_toml` wrote.
+        """Read a file of `to_toml`.
 
         Parameters
         ----------

@@ -63,10 +63,10 @@ class Slot:
 
     def of_rows(self, logs: Values, rows: Any) -> Values:
         """Return the logarithm of each row's number, by default the mean."""
-        own = logs[:, self.places]
+        columns = logs[:, self.places]
         if not self.values:
-            return np.repeat(own, len(rows), axis=1)
-        return np.concatenate([own, own.mean(axis=1, keepdims=True)], axis=1)[:, self.codes[rows]]
+            return np.repeat(columns, len(rows), axis=1)
+        return np.concatenate([columns, columns.mean(axis=1, keepdims=True)], axis=1)[:, self.codes[rows]]
 
 
 class Predictor:
@@ -114,8 +114,8 @@ class Predictor:
                 columns[name] = Column(column.data[picked], column.values)
         for slot in self._slots:
             columns[slot.name] = Column(np.exp(slot.of_rows(sets, rows)).reshape(-1))
-        (found,), _ = self._scenarios.compute(columns, len(picked), progress=False)
-        values: Values = found
+        (predicted,), _ = self._scenarios.compute(columns, len(picked), progress=False)
+        values: Values = predicted
         return values if np.ndim(logs) == 1 else values.reshape(len(sets), len(rows))
 
 
@@ -127,7 +127,7 @@ class Problem:
     ----------
     model : Predictor
     slots : sequence of Slot
-    told : numpy.ndarray
+    measured : numpy.ndarray
         Measured value of each row.
     rows : numpy.ndarray
         Their positions in the table.
@@ -143,7 +143,7 @@ class Problem:
 
     model: Predictor
     slots: Sequence[Slot]
-    told: Values
+    measured: Values
     rows: Any
     groups: Any
     begin: Values
@@ -160,8 +160,8 @@ class Problem:
 
     def misses(self, logs: Values, members: Any) -> Values:
         """The logarithm of measured over predicted."""
-        found: Values = self.told[members] - np.log(self.model(logs, self.rows[members]))
-        return found
+        differences: Values = self.measured[members] - np.log(self.model(logs, self.rows[members]))
+        return differences
 
     def residuals(self, logs: Values, members: Any) -> Values:
         """Return the residuals in the loss."""
@@ -179,7 +179,7 @@ class Problem:
         low, high = np.split(np.log(predictions[:-1]), 2)
         slopes = (high - low).T / (ends[1] - ends[0])
         if self.relative:
-            slopes *= (predictions[-1] / np.exp(self.told[members]))[:, None]
+            slopes *= (predictions[-1] / np.exp(self.measured[members]))[:, None]
         result: Values = slopes
         return result
 

@@ -221,8 +221,8 @@ def read(
     ----------
     table : pandas.DataFrame
         Columns `model`, `hardware`, `weight_format`, `chips`; of a run that serves `concurrency`, `input_tokens`,
-        `output_tokens`, of one that trains `sequence_length`; where they differ from 1 `tensor_parallel`,
-        `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was measured, `TARGETS`; notes; and
+        `output_tokens`, of one that trains `sequence_length`; if not 1 `tensor_parallel`,
+        `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; measured columns, `TARGETS`; notes; and
         any input of the registry.
     models, hardware : dict, optional
         Presets by names that the catalogs do not have.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ServiceValidation", "validate_service"]
 
-_COMPARED = {  # quantity: what the simulation calls it
+_COMPARED = {  # quantity: its name in the simulation
     "running_sequences": "running_sequences_mean",
     "time_per_output_token": "time_per_decoded_token_mean",
     "time_per_output_token_p99": "time_per_output_token_p99",
@@ -38,9 +38,9 @@ _NOISE = 0.05  # of a simulated number, relative: more would judge the simulatio
 
 
 class _Service(NamedTuple):
-    """One random service in base units: a step takes base + slope B, plus token_time per token.
+    """One random service in base units.
 
-    `rate` applies to each replica.
+    A step at batch size B takes base + slope B, plus token_time per prompt token. `rate` applies to each replica.
     """
 
     policy: str
@@ -61,7 +61,7 @@ class _Service(NamedTuple):
 
     @property
     def is_usual(self) -> bool:
-        """Return True for light prompts, arrivals of small variation, and answers that are not short."""
+        """Return True for a low prompt load, a low arrival CV, and outputs that are not short."""
         prompts = self.rate * self.token_time * self.input_tokens / self.load
         return prompts < 0.3 and self.arrival_cv <= 1.5 and self.output_tokens >= 50
 
@@ -147,7 +147,7 @@ class ServiceValidation(Result):
     Attributes
     ----------
     table : pandas.DataFrame
-        A row for each service: what was drawn, and for each quantity the form, the simulated number, its standard
+        A row for each service: the drawn inputs, and for each quantity the form, the simulated number, its standard
         error and the relative error of the form.
     """
 

@@ -41,8 +41,7 @@ def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: V
     name : str
         The input for the option: ``"receive_interval"``.
     rows : mapping of str to sequence
-        What each row has as framework, model, hardware, weight_format and attention_data_parallel; a name that is not
-        here is taken to fit.
+        Framework, model, hardware, weight_format, and attention_data_parallel of each row. A missing name matches any.
     concurrency : numpy.ndarray
         Clients of each row.
     default : float
@@ -77,7 +76,7 @@ def release_ages(days: pd.Series) -> Values:
 
 
 def receive_intervals(frameworks: pd.Series, inputs: Mapping[str, Any], formats: Sequence[str]) -> Values:
-    """Return the interval at which each row's scheduler receives requests, by published scripts."""
+    """Return each row's interval between receptions of requests, by published scripts."""
     return _launch_options("receive_interval", *_labels(frameworks, inputs, formats), default=1.0)
 
 

@@ -54,14 +54,14 @@ class Validation(Result):
     ----------
     rows : pandas.DataFrame or another kind
         The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
-        for each measured one, and what it rests on as ``..._support``; the ends are NaN where the calibration has no
+        for each measured one, and its support as ``..._support``; the ends are NaN where the calibration has no
         band. Of a table of the caller's also
         ``floor_<column>``, the bound of the ideal machine, ``share_of_floor_<column>``, the share of the roofline that
         was reached, and `bottleneck`, the resource that binds at the floor. Of the package's own tables: all of them,
         one below the other, with a column `table`.
     summary : pandas.DataFrame
-        Indexed by table, measured column, what the rows have in common and its value; columns as `error_measures` names
-        them.
+        Indexed by table, measured column, the property that the rows share and its value; columns as `error_measures`
+        names them.
     published : pandas.DataFrame
         Numbers that follow from others in closed form: `table`, `question`, `published`, `ours`, `unit`, `error`,
         `tolerance`, `verdict`, `source`. Empty for a table of the caller's.
@@ -89,7 +89,7 @@ class Validation(Result):
         row : label
             Of `rows`. Without labels, the number of the row, counted from 0.
         measured : str, optional
-            The measured column; by default the first that the row's table has.
+            The measured column; by default the first of the row's table.
 
         Returns
         -------
@@ -98,23 +98,23 @@ class Validation(Result):
         index = self._rows.index
         if row not in index:
             raise UnknownName(f"there is no row {shown(row)}; rows are {index[0]!r} to {index[-1]!r}")
-        place = index.get_loc(row)
-        if not isinstance(place, int):
+        position = index.get_loc(row)
+        if not isinstance(position, int):
             raise AxisError(f"several rows are called {shown(row)}: give the table a unique index")
         for scored in self.scored:
             size = len(scored.runs.rows)
-            if place < size:
+            if position < size:
                 break
-            place -= size
+            position -= size
         targets = scored.runs.targets
         if measured is not None and measured not in targets:
             raise unknown("measured column", measured, targets)
         output = targets[measured or next(iter(targets))]
-        kinds = {column: scored.runs.kinds(column)[place : place + 1] for column in _KINDS}
+        kinds = {column: scored.runs.kinds(column)[position : position + 1] for column in _KINDS}
         inputs: dict[str, Any] = {**dict(scored.calibration), **scored.runs.fixed}
         inputs |= {name: float(x[0]) for name, x in scored.calibration.of_rows(kinds).items()}
         for name in scored.runs.inputs.columns:
-            inputs[name] = scored.runs.inputs[name].iloc[place]
+            inputs[name] = scored.runs.inputs[name].iloc[position]
         return explain(output, Settled(inputs))
 
     def plot(self, measured: str | None = None, ax: Axes | None = None) -> Axes:
@@ -142,10 +142,10 @@ class Validation(Result):
         kinds = list(dict.fromkeys(labels))
         with style.drawing(ax, (5.2, 5.0)) as ax:
             for look, kind, marker in zip(style.styles(len(kinds)), kinds, _cycled(style.MARKERS), strict=False):
-                own = rows[labels == kind]
+                subset = rows[labels == kind]
                 ax.plot(
-                    own[column],
-                    own[f"predicted_{column}"],
+                    subset[column],
+                    subset[f"predicted_{column}"],
                     linestyle="none",
                     marker=marker,
                     markersize=3.5,
@@ -173,10 +173,10 @@ class Validation(Result):
         every = self.summary.xs("all", level="by")
         for key, row in every.iterrows():
             table, column = key[:2]  # type: ignore[index]
-            held = "" if math.isnan(row["coverage"]) else f", the band holds {100 * row['coverage']:.0f} %"
+            coverage = "" if math.isnan(row["coverage"]) else f", the band holds {100 * row['coverage']:.0f} %"
             lines.append(
                 f"{table}, {column}: mean {100 * row['mape']:.1f} %, median {100 * row['median']:.1f} %, "
-                f"bias {100 * row['bias']:+.1f} % of {row['rows']:,.0f} rows{held}"
+                f"bias {100 * row['bias']:+.1f} % of {row['rows']:,.0f} rows{coverage}"
             )
             lines += self._left_out(table, column) + self._apart(table, column)
         for table in self.published["table"].unique():
@@ -193,14 +193,14 @@ class Validation(Result):
 
     def _apart(self, table: str, column: str) -> list[str]:
         """Describe the errors of a separate kind of rows, and whether the score includes them."""
-        found = []
+        lines = []
         for kind in ("split", "drafts", "doubtful label"):
             if (table, column, kind, "") in self.summary.index:
                 row = self.summary.loc[[(table, column, kind, "")]].iloc[0]
                 errors = f"{100 * row['mape']:.1f} / {100 * row['median']:.1f} %"
                 part = "among them" if kind == "split" and column != measurements.FIRST_TOKEN else "apart"
-                found.append(f"  {kind}, {part}: {errors} of {row['rows']:,.0f} rows")
-        return found
+                lines.append(f"  {kind}, {part}: {errors} of {row['rows']:,.0f} rows")
+        return lines
 
     def _left_out(self, table: str, column: str) -> list[str]:
         """Describe the errors on rows not used in the fit, if the others are in sample."""
@@ -246,8 +246,8 @@ def validate(
     ----------
     table : pandas.DataFrame or another kind, optional
         Of any kind that `frame` takes. One row a run: `model`, `hardware`, `weight_format`, `chips`, `concurrency`,
-        `input_tokens`, `output_tokens`; where it differs from 1 `tensor_parallel`, `attention_data_parallel`,
-        `pipeline_parallel`; `mode`, `framework`; and what was measured: `time_per_output_token_s`,
+        `input_tokens`, `output_tokens`; if not 1 `tensor_parallel`, `attention_data_parallel`,
+        `pipeline_parallel`; `mode`, `framework`; and the measured columns: `time_per_output_token_s`,
         `time_to_first_token_s`, `request_latency_s`, `tokens_per_second_per_chip`. Any input of the registry may be a
         column too. Rows with 1 as `doubtful_label`,
         or "yes" as `speculation` (drafts) without a `draft_length`, are scored separately. Without a table, every
@@ -377,10 +377,10 @@ def _score(
     outputs = list(dict.fromkeys(runs.targets.values()))
     inputs = runs.inputs.assign(**chosen.of_rows(kinds))
     same = {name: x for name, x in {**chosen, **runs.fixed}.items() if name not in inputs}
-    found = frame(inputs, outputs, Settled(same)) if outputs else None
+    predictions = frame(inputs, outputs, Settled(same)) if outputs else None
     for column, output in runs.targets.items():
-        assert found is not None
-        predicted = found[output].to_numpy()
+        assert predictions is not None
+        predicted = predictions[output].to_numpy()
         has_band = output in chosen.fits
         low, high = chosen.band_of_rows(level, output, kinds) if has_band else (np.nan, np.nan)
         rows[f"predicted_{column}"] = predicted
@@ -389,11 +389,11 @@ def _score(
         if has_band:
             codes, words = chosen.support_of_rows(output, kinds)
             rows[f"predicted_{column}_support"] = support_words = np.array(words, dtype=object)[codes]
-        told = rows[column].to_numpy(dtype=float, na_value=np.nan)
+        observed = rows[column].to_numpy(dtype=float, na_value=np.nan)
         with np.errstate(invalid="ignore"):
-            counted = (told > 0) & (predicted > 0) & np.isfinite(told) & np.isfinite(predicted)
-        inside = (told >= lower) & (told <= upper)
-        support = [word.partition(":")[0] for word in support_words] if has_band else [""] * len(told)
+            counted = (observed > 0) & (predicted > 0) & np.isfinite(observed) & np.isfinite(predicted)
+        inside = (observed >= lower) & (observed <= upper)
+        support = [word.partition(":")[0] for word in support_words] if has_band else [""] * len(observed)
         plain = counted & runs.counted(column)
         groups = {("all", ""): plain}
         for kind, names in kinds.items():
@@ -403,9 +403,9 @@ def _score(
         groups[("split", "")] = counted & runs.plain & runs.split
         groups[("doubtful label", "")] = counted & runs.doubtful
         groups[("drafts", "")] = counted & runs.drafts & ~runs.doubtful
-        for key, own in groups.items():
-            if own.any() or key[0] == "all":
-                measures = error_measures(predicted[own], told[own], inside[own] if has_band else None)
+        for key, members in groups.items():
+            if members.any() or key[0] == "all":
+                measures = error_measures(predicted[members], observed[members], inside[members] if has_band else None)
                 errors.append(((scored.name, column, *key), measures))
     return rows, errors
 

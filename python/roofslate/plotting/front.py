@@ -1,4 +1,4 @@
-"""The front of an explorer as one anywidget, for marimo and every other notebook that runs anywidget."""
+"""Front of an explorer as one anywidget, for marimo and other notebooks with anywidget."""
 
 from __future__ import annotations
 
@@ -126,7 +126,10 @@ def _state_of(control: Control) -> dict[str, Any]:
 
 
 def _apply(control: Control, part: Any, value: Any) -> None:
-    """Move a widget of a control to what the front sent; anything else than its kind of value moves nothing."""
+    """Set a widget of a control to the value sent by the front.
+
+    A value of another kind than the widget's changes nothing.
+    """
     widget = _parts_of(control).get(part)
     if widget is None:
         return

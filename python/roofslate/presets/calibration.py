@@ -58,7 +58,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def keys(self) -> KeysView[str]:  # what ** asks for: the dict's own are three times as fast
+    def keys(self) -> KeysView[str]:  # called by **, and the dict's are three times as fast
         return self._values.keys()
 
     def __or__(self, other: FittedConstants) -> Self:
@@ -180,7 +180,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         return self.fit(output).band(check_level(level), {k: self.kind(k, name) for k, name in kinds.items()})
 
     def band_of_rows(self, level: float, output: str, kinds: Mapping[str, Any]) -> tuple[Values, Values]:
-        """The factors of `band` for each row, from what the rows have in each column."""
+        """The factors of `band` for each row, from the rows' values in each column."""
         fit = self.fit(output)
         names = [column for column in kinds if column in fit.kinds]
         rows = len(next(iter(kinds.values()), ()))
@@ -195,9 +195,9 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         Parameters
         ----------
         output : str, optional
-            Where the calibration has several.
+            If the calibration has several.
         **kinds : str
-            ``model="Qwen3-32B"``, ``hardware="H200"`` and what else the constants were cross-validated by.
+            ``model="Qwen3-32B"``, ``hardware="H200"`` and other columns of the cross-validation.
 
         Returns
         -------
@@ -231,7 +231,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         return np.array([codes[key] for key in keys], dtype=np.int64), list(places)
 
     def of_rows(self, kinds: Mapping[str, Any]) -> dict[str, Values]:
-        """The constants that differ from row to row, from what the rows have in each column."""
+        """The constants that differ from row to row, from the rows' values in each column."""
         return {
             c.name: np.array([c.values.get(str(name), c.value) for name in kinds[c.by]])
             for c in self.constants
@@ -288,7 +288,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         return measured_as(_CATALOGS[column][name])
 
     def compare(self, other: FittedConstants) -> pd.DataFrame:
-        """Combine the constants with those of another calibration.
+        """Combine the constants with another calibration's.
 
         Parameters
         ----------

@@ -158,17 +158,17 @@ def _texts(x: Any, *key_path: str) -> tuple[str, ...]:
 
 
 def _constant(name: str, table: Mapping[str, Any]) -> Constant:
-    here, q = ("constant", name), lookup(name)
-    if _text(table, "unit", *here) != q.unit:
-        raise _FileError(f"{name} is in {q.unit}, got {shown(table['unit'])}", *here, "unit")
-    value, low, high, deviation = (_number(table, key, *here) for key in ("value", "low", "high", "deviation"))
+    key_path, q = ("constant", name), lookup(name)
+    if _text(table, "unit", *key_path) != q.unit:
+        raise _FileError(f"{name} is in {q.unit}, got {shown(table['unit'])}", *key_path, "unit")
+    value, low, high, deviation = (_number(table, key, *key_path) for key in ("value", "low", "high", "deviation"))
     if not (q.low <= value <= q.high):
-        raise _FileError(f"{name} must be {q.range_text}, got {value!r}", *here, "value")
+        raise _FileError(f"{name} must be {q.range_text}, got {value!r}", *key_path, "value")
     values = table.get("values", {})
     if not isinstance(values, dict):
-        raise _FileError("expected a table", *here, "values")
-    each = {key: _number(values, key, *here, "values") for key in values}
-    output, by = (_text(table, key, *here) for key in ("output", "by"))
+        raise _FileError("expected a table", *key_path, "values")
+    each = {key: _number(values, key, *key_path, "values") for key in values}
+    output, by = (_text(table, key, *key_path) for key in ("output", "by"))
     return Constant(name, value, low, high, deviation, output, by, each)
 
 

@@ -1,4 +1,4 @@
-"""Calibrations as presets: the lower bound, those of the package, and those of a user."""
+"""Calibrations as presets: the lower bound, the package's, and a user's."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class Catalog(Mapping[str, Preset]):
         aliases : iterable of str
             Other names.
         note, source, date : str
-            What a reader of the numbers should know, and where they come from.
+            Remarks for a reader of the numbers, and their origin.
         **values : float, str or pint.Quantity
             Quantities that it supplies: numbers in base units, or texts with a unit.
 
@@ -246,7 +246,7 @@ class Catalog(Mapping[str, Preset]):
         UnknownName
             For an entry that does not exist.
         For a day outside of the validity of every entry, naming the nearest, and for an invalid day.
-            For a day outside of the validity of every entry, naming the nearest, and for what is no day.
+            For a day outside of the validity of every entry, naming the nearest, and for an invalid day.
 
         Examples
         --------
@@ -385,7 +385,7 @@ def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
     Returns
     -------
     list of Preset
-        What was added. A file may be loaded again after a change.
+        The added presets. A file may be loaded again after a change.
 
     Raises
     ------

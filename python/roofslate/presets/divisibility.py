@@ -26,18 +26,18 @@ class Rule:
     part: str
     parts: Integers
     verb: str
-    whole: str
-    wholes: Integers
+    total: str
+    totals: Integers
     holds: npt.NDArray[np.bool_]
-    valid: Callable[[int, int], list[int]]  # by part and whole: the nearest parts that are legal
+    valid: Callable[[int, int], list[int]]  # by part and total: the nearest parts that are legal
 
     def complaint(self, among: npt.NDArray[np.bool_]) -> str:
         """Explain the refusal of all these layouts."""
-        parts, wholes = (np.unique(np.broadcast_to(x, among.shape)[among]) for x in (self.parts, self.wholes))
-        complaint = f"{self.part} {_listed(parts)} does not {self.verb} {self.whole} {_listed(wholes)}"
-        if len(parts) > 1 or len(wholes) > 1:
+        parts, totals = (np.unique(np.broadcast_to(x, among.shape)[among]) for x in (self.parts, self.totals))
+        complaint = f"{self.part} {_listed(parts)} does not {self.verb} {self.total} {_listed(totals)}"
+        if len(parts) > 1 or len(totals) > 1:
             return complaint
-        nearest = " or ".join(map(str, self.valid(int(parts[0]), int(wholes[0]))))
+        nearest = " or ".join(map(str, self.valid(int(parts[0]), int(totals[0]))))
         return f"{complaint}; nearest: {nearest}"
 
 
@@ -65,14 +65,14 @@ def _nearest_related(part: int, total: int) -> list[int]:
     return _nearest_divisors(part, total)
 
 
-def divides(part: str, parts: Integers, whole: str, wholes: Integers, *, either: bool = False) -> Rule:
+def divides(part: str, parts: Integers, total: str, totals: Integers, *, either: bool = False) -> Rule:
     """Require that the part divides the size, or with `either` that the size divides the part."""
-    holds = wholes % parts == 0
+    holds = totals % parts == 0
     if either:
-        holds |= parts % wholes == 0
+        holds |= parts % totals == 0
     if either:
-        return Rule(part, parts, "divide, nor is a multiple of,", whole, wholes, holds, _nearest_related)
-    return Rule(part, parts, "divide", whole, wholes, holds, _nearest_divisors)
+        return Rule(part, parts, "divide, nor is a multiple of,", total, totals, holds, _nearest_related)
+    return Rule(part, parts, "divide", total, totals, holds, _nearest_divisors)
 
 
 def whole_numbers(name: str, values: Sequence[float]) -> Integers:

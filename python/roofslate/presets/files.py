@@ -91,7 +91,7 @@ class Part(NamedTuple):
 def parts_of(path: Path) -> list[Part]:
     """Find the presets of a file by the headings of their tables, without a full parse.
 
-    The file must be written like those of the package: a line ``[section.name]`` or ``[section."name"]`` begins a
+    The file must be written like the package's files: a line ``[section.name]`` or ``[section."name"]`` begins a
     preset, which extends to the next such line. Its aliases are in one line, its published ids too.
     """
     _, *pieces = _BEGIN.split("\n" + path.read_text(encoding="utf-8"))

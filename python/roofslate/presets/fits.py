@@ -126,9 +126,9 @@ class Fit:
     covariance : tuple of tuple of float
         Of their logarithms.
     errors : dict of dict
-        By what was left out: `ERRORS`, see `error_measures`.
+        By held-out column: `ERRORS`, see `error_measures`.
     spread : dict of tuple
-        Percentiles of ln(measured / predicted) of rows that were left out: ``"measured"``, where each of their kinds
+        Percentiles of ln(measured / predicted) of held-out rows: ``"measured"``, if each of their kinds
         was in other rows, or the name of a column whose kind was in no other row.
     kinds : dict of tuple
         By column: what was measured.
@@ -153,7 +153,7 @@ class Fit:
     together: tuple[str, ...] = ()
 
     def support(self, kinds: Mapping[str, str | None]) -> str:
-        """Classify a prediction: ``measured``, ``interpolated`` or ``extrapolated`` with its cause.
+        """Classify a prediction as ``measured``, ``interpolated``, or ``extrapolated: cause``.
 
         Measured: rows of the same kinds were fitted. Interpolated: each kind was, in other combinations. A kind that is
         not given matches any.

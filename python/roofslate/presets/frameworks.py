@@ -18,7 +18,7 @@ _WRITTEN = {
 }
 
 _OWN = {written: name for name, every in _WRITTEN.items() for written in every}
-_BESIDE = re.compile(r"^(nvidia|ai|dynamo)+|v?\d+(\.[\w.]*)?$")  # what routes to the engine, and its version
+_BESIDE = re.compile(r"^(nvidia|ai|dynamo)+|v?\d+(\.[\w.]*)?$")  # a router to the engine, and its version
 
 
 @functools.lru_cache(maxsize=256)

@@ -69,7 +69,7 @@ class Dimension:
     text : str
         A layout in words, with ``{}`` for the number.
     rules : callable
-        What must divide what, the dimensions before it known.
+        Divisibility rules, given the dimensions before it.
     serving, training : Search
         When `deploy` searches it.
     in_stage : bool
@@ -188,7 +188,7 @@ def _of_experts(layouts: _Partial) -> Iterator[Rule]:
         yield divides("the chips of an expert:", shared, width, np.asarray(layouts.sizes[width]))
 
 
-# In the order in which they are chosen: each divides what those before it leave.
+# In the order in which they are chosen: each divides the chips that earlier ones leave.
 DIMENSIONS = {
     dimension.name: dimension
     for dimension in (
@@ -232,14 +232,14 @@ def check_layout(layout: Mapping[str, float], sizes: Mapping[str, Any]) -> None:
     ----------
     layout : mapping
         Some of `DIMENSIONS`; `chips` must be among them. Of the others that are left out, `tensor_parallel` and
-        `expert_parallel` are what the rest leaves, the others 1.
+        `expert_parallel` take the remaining chips, the others are 1.
     sizes : mapping
         Those of `SIZES` that are known, among whatever else: ``rs.models["DeepSeek-V3"].values``.
 
     Raises
     ------
     ValueRangeError
-        It names what does not divide what.
+        It names the broken divisibility rule.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
     Raises
     ------
     ValueRangeError
-        Where there is none: it names what does not divide what.
+        If there is none; it names the broken divisibility rule.
 
     Examples
     --------
@@ -367,7 +367,7 @@ def layouts_by_rule(
 def training_layouts_by_rule(
     chips: int, domain: int, sizes: Mapping[str, int], given: Mapping[str, int]
 ) -> list[dict[str, int]]:
-    """Return default layouts of a training run, first those with the fewest chips per model copy.
+    """Return default layouts of a training run, by increasing chips per model copy.
 
     Up to eight chips of a scale-up domain share each matrix, and only then are there stages. As many chips of a domain
     as divide the experts share these out. All other chips hold copies of the model, whose micro-batches are of one
@@ -415,7 +415,7 @@ def training_layouts_by_rule(
 
 
 def _with_experts(layout: dict[str, int], most: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return a legal layout with experts spread over as many chips as divide them, up to a limit."""
+    """Return a legal layout with experts on as many chips as divide them, up to `most`."""
     if "expert_parallel" in layout or sizes.get("experts", 1) <= 1:
         check_layout(layout, sizes)
         return layout

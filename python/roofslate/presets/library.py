@@ -119,7 +119,7 @@ class Shipped:
 
 
 class Library:
-    """All shelves, read from the files on first use, and changed atomically."""
+    """All shelves, read from the files at first use, and changed atomically."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -142,7 +142,7 @@ class Library:
             return self._shelves
         with self._lock:
             if self._shelves is None:
-                named = "" if self._shipped.read else os.environ.get(_ENVIRONMENT, "")  # what the first call saw
+                named = "" if self._shipped.read else os.environ.get(_ENVIRONMENT, "")  # its value at the first call
                 extra = [Path(name) for name in named.split(os.pathsep) if name]
                 shelves = {section: Shelf() for section in KINDS}
                 for path in [*(FOLDER / file for file in SHIPPED), *extra]:

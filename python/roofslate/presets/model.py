@@ -439,7 +439,7 @@ def _assumed(shape: Shape) -> tuple[str, ...]:
     return tuple(line for line in shape.assumptions if line not in doubts)
 
 
-_MOST_NAMED = 8  # of what was not read, in a warning
+_MOST_NAMED = 8  # of unread keys, in a warning
 
 
 def _first(doubts: tuple[str, ...]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Days on which prices are valid, and stale, unverified or contradicted numbers of presets."""
+"""Validity periods of prices, and stale, unverified, or contradicted preset numbers."""
 
 from __future__ import annotations
 
@@ -41,14 +41,20 @@ def validity_of(preset: Preset) -> tuple[str, str]:
 
 
 def age_of(preset: Preset, day: str) -> tuple[str, int]:
-    """Return the date a price was last seen in a source, and its age on a day, 0 for a date that is not earlier."""
+    """Return the date a price was last seen in a source, and its age on a day.
+
+    The age is 0 unless the date is earlier than the day.
+    """
     seen = max(preset.date, str(preset.attributes.get("last_seen", "")))
     date = seen + "0000-12-28"[len(seen) :]
     return seen, _days_between(date, day) if seen and date < day else 0
 
 
 def days_outside(preset: Preset, day: str) -> int:
-    """Return the days between a day and a preset's validity. A month or year counts as a whole."""
+    """Return the days between a day and a preset's validity period.
+
+    A month or a year counts in full.
+    """
     start, end = validity_of(preset)
     if day[: len(start)] >= start and (not end or day[: len(end)] <= end):
         return 0

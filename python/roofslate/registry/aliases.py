@@ -61,7 +61,7 @@ def rank(text: str, terms: Sequence[str], *more: str) -> int | None:
     terms : sequence of str
         Name and aliases of the thing.
     *more : str
-        What else is said of it; it counts less.
+        Other texts about it, with a smaller weight.
     """
     if any(_same(text, term) for term in terms):
         return 0

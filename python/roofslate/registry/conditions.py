@@ -43,15 +43,15 @@ class Condition:
     ----------
     text : str
         The comparison as it was given.
-    left, right : Formula
+    lhs, rhs : Formula
         The two sides. A choice is the number of its word.
     relation : str
         ``"<"``, ``"<="``, ``"=="`` or ``"!="``: of ``a > b`` the left side is ``b``.
     """
 
     text: str
-    left: Formula
-    right: Formula
+    lhs: Formula
+    rhs: Formula
     relation: str
 
 
@@ -244,7 +244,7 @@ class _Parser(TokenReader):
         return replace(formula, unit=str(expected))
 
     def finish(self) -> None:
-        """Refuse what follows a whole expression."""
+        """Refuse tokens after a whole expression."""
         token = self.peek()
         if token.kind == "end":
             return
@@ -284,16 +284,16 @@ class _Parser(TokenReader):
             self.fail("a comparison is missing: < <= > >=")
         result = []
         for k, token in enumerate(relations):
-            (a, lhs), (b, right) = sides[k], sides[k + 1]
+            (a, lhs), (b, rhs) = sides[k], sides[k + 1]
             text = self.text[a.start : b.end]
             if a.choices or b.choices or a.quoted or b.quoted:
-                lhs, right = self.compare_choices(sides[k], sides[k + 1], token)
+                lhs, rhs = self.compare_choices(sides[k], sides[k + 1], token)
             else:
                 unit = self.compare_numbers(a, b, token, allow_equality)
-                lhs, right = replace(lhs, unit=unit), replace(right, unit=unit)
+                lhs, rhs = replace(lhs, unit=unit), replace(rhs, unit=unit)
             if token.text[0] == ">":
-                lhs, right = right, lhs
-            result.append(Condition(text, lhs, right, token.text.replace(">", "<")))
+                lhs, rhs = rhs, lhs
+            result.append(Condition(text, lhs, rhs, token.text.replace(">", "<")))
         return result
 
     def compare_numbers(self, a: _Value, b: _Value, token: Token, allow_equality: bool) -> str:
@@ -311,7 +311,7 @@ class _Parser(TokenReader):
         self, one: tuple[_Value, Formula], other: tuple[_Value, Formula], token: Token
     ) -> tuple[Formula, Formula]:
         """Both sides as numbers of words."""
-        (a, lhs), (b, right) = one, other
+        (a, lhs), (b, rhs) = one, other
         for value, against in ((a, b), (b, a)):
             if value.choices and not (against.choices or against.quoted):
                 listed = " | ".join(map(repr, value.choices))
@@ -322,7 +322,7 @@ class _Parser(TokenReader):
             self.fail("the words of a choice have no order: compare by == or !=", token)
         if a.choices and b.choices and not same_words(a.choices, b.choices):
             self.fail(f"{self.steps.told(a)} and {self.steps.told(b)} are choices of other words", token)
-        return self.number_of_word(a, lhs, b), self.number_of_word(b, right, a)
+        return self.number_of_word(a, lhs, b), self.number_of_word(b, rhs, a)
 
     def number_of_word(self, value: _Value, formula: Formula, choice: _Value) -> Formula:
         if not value.quoted:

@@ -92,18 +92,18 @@ def quantities(search: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    found = matching(search)
+    matches = matching(search)
     columns = {
-        "theme": [q.theme for q in found],
-        "unit": [q.unit for q in found],
-        "brief": [q.brief for q in found],
-        "symbol": [q.symbol for q in found],
-        "formula": [q.formula for q in found],
-        "needs": [", ".join(q.needs) for q in found],
-        "source": [q.source for q in found],
-        "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in found],
-        "range": ["" if q.computed else q.range_text for q in found],
-        "fallback": [q.fallback or "" for q in found],
-        "aliases": [", ".join(aliases().get(q.name, ())) for q in found],
+        "theme": [q.theme for q in matches],
+        "unit": [q.unit for q in matches],
+        "brief": [q.brief for q in matches],
+        "symbol": [q.symbol for q in matches],
+        "formula": [q.formula for q in matches],
+        "needs": [", ".join(q.needs) for q in matches],
+        "source": [q.source for q in matches],
+        "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in matches],
+        "range": ["" if q.computed else q.range_text for q in matches],
+        "fallback": [q.fallback or "" for q in matches],
+        "aliases": [", ".join(aliases().get(q.name, ())) for q in matches],
     }
-    return _table_type()(columns, index=pd.Index([q.name for q in found], name="quantity"))
+    return _table_type()(columns, index=pd.Index([q.name for q in matches], name="quantity"))

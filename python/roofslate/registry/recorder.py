@@ -1,4 +1,4 @@
-"""Formulas over quantities, step by step: operands of each operation and unit of its result.
+"""Formulas over quantities as steps, each with operands and the unit of its result.
 
 Conditions and definitions are written in different ways, but their operations are the same. Units follow the rules of
 the core, which prove the units of built-in formulas.
@@ -49,7 +49,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a formula: the step that computes it, and what it may be combined with.
+    """A part of a formula: the step that computes it, and its allowed combinations.
 
     Attributes
     ----------

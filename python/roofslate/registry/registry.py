@@ -42,7 +42,10 @@ Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, i
 
 @dataclass(frozen=True)
 class Definition:
-    """A quantity made by `define`, with the steps of its `roofslate.registry.recorder.Formula`."""
+    """A quantity made by `define`, with the steps of its formula.
+
+    The steps come from a `roofslate.registry.recorder.Formula`.
+    """
 
     name: str
     symbol: str
@@ -59,7 +62,7 @@ class Definition:
 
 @dataclass(frozen=True, repr=False)
 class Quantity:
-    """One quantity: what it is, and how it follows from others.
+    """One quantity: its meaning, and its formula.
 
     Attributes
     ----------
@@ -70,7 +73,7 @@ class Quantity:
     unit : str
         Made of base units, which `roofslate.units.BASE_UNITS` lists; ``"1"`` for a number.
     brief : str
-        What it is, in a line.
+        Its meaning, in a line.
     source : str
         Section of the specification of the lecture that it comes from.
     theme : str
@@ -199,7 +202,7 @@ class Quantity:
 class Scope:
     """Scope of local definitions."""
 
-    enclosing: Registry | None  # what the context had before
+    enclosing: Registry | None  # of the context before
     inherited: frozenset[str]  # definitions that come from outside
 
 
@@ -211,7 +214,7 @@ _MOST_KEPT = 4096  # results of a registry
 def kept_by_registry(
     function: Callable[Concatenate[Registry, Arguments], Result],
 ) -> Callable[Concatenate[Registry, Arguments], Result]:
-    """Cache a function's results in their registry, so that they end with its scope."""
+    """Store a function's results in their registry, so that they end with its scope."""
 
     @functools.wraps(function)
     def call(registry: Registry, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -233,11 +236,11 @@ class Registry(_core.Registry):
     Parameters
     ----------
     base : Registry, optional
-        What it starts from; by default the built-in quantities.
+        Its start; by default the built-in quantities.
     added : sequence of Definition
         Each may need those before it.
     scope : Scope, optional
-        Where it is seen; by default in the whole process.
+        Its scope; by default the whole process.
     """
 
     def __init__(
@@ -391,7 +394,10 @@ def _names() -> Mapping[str, Mapping[str, Any]]:
 
 
 def unknown_quantity(given: object, kind: str = "quantity", more_names: Iterable[str] = ()) -> UnknownName:
-    """Build the error for an unknown name: its new name, or the nearest ones with `more_names`."""
+    """Build the error for an unknown name, with its new name or the nearest names.
+
+    `more_names` can be among the nearest, besides the names of quantities.
+    """
     if not isinstance(given, str):
         return UnknownName(f"unknown {kind} {shown(given)}: expected the name of a {kind}")
     if given in _names()["calls"]:
@@ -438,4 +444,4 @@ def matching(search: str | None) -> list[Quantity]:
         return list(entries().values())
     named = aliases()
     ranked = [(rank(search or "", (q.name, *named.get(q.name, ())), q.brief, q.symbol), q) for q in entries().values()]
-    return [q for place in range(RANKS) for k, q in ranked if k == place]
+    return [q for level in range(RANKS) for k, q in ranked if k == level]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Definitions", "add_definition", "definitions", "within"]
 
-# What the engine and those who print a formula go down through must end.
+# The formulas that the engine and printers of a formula descend must end.
 _MOST_WRITTEN = 5000  # steps of a formula that is written out
 
 _DEEPEST = 1000  # steps, each taking the next, down to built-in quantities
@@ -27,7 +27,10 @@ _MOST_LEVELS = 100  # definitions, each resting on the next
 
 
 class Definitions:
-    """A scope of definitions, which end with it. It can be entered many times, also nested in itself."""
+    """Scope of definitions, which end with it.
+
+    It can be entered many times, also nested in itself.
+    """
 
     def __init__(self, quantities: Sequence[Quantity]) -> None:
         self._definitions = tuple(dict.fromkeys(d for q in quantities for d in q.definitions))
@@ -50,7 +53,7 @@ def definitions(*quantities: Quantity) -> Definitions:
 
     Quantities from outside are known in it too. A definition hides an outer one of the same name and its dependents.
     With ``replace=True`` it replaces the outer one, and the dependents follow. Other threads do not see the scope. Lazy
-    results, such as those in chunks, keep their definitions.
+    results, such as chunked ones, keep their definitions.
 
     Parameters
     ----------

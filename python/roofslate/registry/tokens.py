@@ -60,12 +60,12 @@ class TokenReader:
     text : str
         Conditions or a formula.
     kind : str
-        What messages call it: ``"condition"`` or ``"formula"``.
+        Its name in messages: ``"condition"`` or ``"formula"``.
 
     Raises
     ------
     ConditionError
-        If the text has a character that no token has, or too many of them.
+        If the text has a character of no token, or too many of them.
     """
 
     def __init__(self, text: str, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Formulas from Python functions: the function runs once, on values that record operations."""
+"""Formulas from Python functions, run once on values that record operations."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _deciding(operation: str) -> Callable[..., Any]:
     return lambda tracer, *values: tracer.decide(operation, *values)
 
 
-# What NumPy's functions do, by their names.
+# Operations of NumPy's functions, by their names.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _applying(name) for name in ("add", "exp", "log", "sqrt", "ceil", "floor", "less", "less_equal")},
     "subtract": _applying("sub"),

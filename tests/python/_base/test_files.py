@@ -66,7 +66,7 @@ WRITERS = {
 
 @pytest.fixture(params=WRITERS)
 def writer(request, tmp_path):
-    """A file in a folder of its own, and what writes it."""
+    """A file in a new folder, and the call that writes it."""
     name, write = WRITERS[request.param]
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -200,10 +200,10 @@ def test_a_caller_that_is_deep_itself_is_told_of_the_depth(tmp_path):
     def read(frames):
         return TomlFile.read(path, "scenario") if frames == 0 else read(frames - 1)
 
-    left = sys.getrecursionlimit() - len(inspect.stack(0))
-    assert read(left - 200).content.keys() == {"a"}
+    remaining = sys.getrecursionlimit() - len(inspect.stack(0))
+    assert read(remaining - 200).content.keys() == {"a"}
     with pytest.raises(errors.PresetError, match=r"any\.toml: lists or tables are nested too deeply"):
-        read(left - 50)
+        read(remaining - 50)
 
 
 @pytest.mark.parametrize("reads", TOML_READERS.values(), ids=TOML_READERS)
@@ -241,11 +241,11 @@ def test_a_calibration_names_the_line(tmp_path, change, line, message):
 
 
 def test_a_scenario_names_the_line(tmp_path):
-    path = tmp_path / "cell.toml"
-    path.write_text("# a cell\nbatch_size = 1\n\ncontxt_length = 3\n")
+    path = tmp_path / "replica.toml"
+    path.write_text("# a replica\nbatch_size = 1\n\ncontxt_length = 3\n")
     done = run("evaluate", "pass_tokens", "--scenario", path)
     assert done.exit_code == 2
-    assert "cell.toml, line 4: " in done.stderr
+    assert "replica.toml, line 4: " in done.stderr
     assert "context_length" in done.stderr
 
 
@@ -292,11 +292,11 @@ def test_a_cell_longer_than_any_table_has_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("key", [b"PANDAS_ATTRS", b"pandas"])
-@pytest.mark.parametrize("told", [b"{", b"[1]", b"\xff", b"[" * 100_000, b'{"units": 3, "index_columns": 3}'])
-def test_what_a_parquet_file_says_of_itself_may_be_nonsense(tmp_path, key, told):
+@pytest.mark.parametrize("metadata", [b"{", b"[1]", b"\xff", b"[" * 100_000, b'{"units": 3, "index_columns": 3}'])
+def test_what_a_parquet_file_says_of_itself_may_be_nonsense(tmp_path, key, metadata):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
-    table = pa.table({"batch_size": np.array([1.0, 2.0])}).replace_schema_metadata({key: told})
+    table = pa.table({"batch_size": np.array([1.0, 2.0])}).replace_schema_metadata({key: metadata})
     pq.write_table(table, tmp_path / "in.parquet")
     assert rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.csv") == 2
     assert (tmp_path / "out.csv").read_text() == "batch_size,pass_tokens\n1,1\n2,2\n"
@@ -304,7 +304,7 @@ def test_what_a_parquet_file_says_of_itself_may_be_nonsense(tmp_path, key, told)
 
 # ----------------------------------------------------------------------------------------------------------- the rule
 
-# What could run what a file says, or reach out; where it stands, and why it may.
+# Calls that could run the content of a file, or open a connection, with their place and the reason.
 FORBIDDEN = {
     *("pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"),
     *("urllib", "socket", "http", "ftplib", "requests", "ssl", "smtplib", "asyncio", "webbrowser"),
@@ -317,7 +317,7 @@ REASONS = {
 }
 CALLS = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv"}
 CALLS |= {"pickle.load", "pickle.loads", "pd.read_pickle", "pd.eval", "np.load", "yaml.load"}
-# Where a file is opened to be written, or written at once.
+# Calls that open a file to write it, or write it at once.
 WRITES = {"write_text", "write_bytes", "to_csv", "to_parquet", "to_json", "to_netcdf", "savefig", "NamedTemporaryFile"}
 
 

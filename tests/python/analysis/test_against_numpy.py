@@ -223,14 +223,14 @@ def test_derivatives_on_grids(numbers: range) -> None:
         try:
             expected = Evaluator(question.inputs, [name])
             used = [key for key in question.inputs if key in expected.taken(name) and not entries()[key].choices]
-            wanted = question.chance.some([key for key in used if key != name], 1, 4)
-            if not wanted or not expected.taken(name).isdisjoint(ROUTINES):
+            selected = question.chance.some([key for key in used if key != name], 1, 4)
+            if not selected or not expected.taken(name).isdisjoint(ROUTINES):
                 continue
-            sides = [rs.gradient(name, Settled(question.inputs), to=wanted, side=side) for side in ("above", "below")]
-            ratios = rs.sensitivity(name, Settled(question.inputs), to=wanted)
+            sides = [rs.gradient(name, Settled(question.inputs), to=selected, side=side) for side in ("above", "below")]
+            ratios = rs.sensitivity(name, Settled(question.inputs), to=selected)
         except (rs.RoofslateError, KeyError):
             continue
-        for k, key in enumerate(wanted):
+        for k, key in enumerate(selected):
             above, below, elastic = (spread(array, k, expected.sizes) for array in (*sides, ratios))
             with np.errstate(all="ignore"):
                 slope = expected.derivative(name, key)

@@ -37,7 +37,7 @@ RACK: dict[str, Any] = {
 }
 MODEL: dict[str, Any] = {"model": "DeepSeek-V3"}
 
-# Both binding terms, a maximum, sums: what an input does depends on the others.
+# Both binding terms, a maximum, sums: the effect of an input depends on the others.
 NUMBERS = {
     "total_parameters": (2e11, 2e12),
     "active_parameters": (1e10, 1e11),
@@ -54,17 +54,17 @@ NUMBERS = {
 }
 
 
-def factors(found: Comparison) -> dict[str, float]:
-    return {row.name: row.factor for row in found.rows}
+def factors(result: Comparison) -> dict[str, float]:
+    return {row.name: row.factor for row in result.rows}
 
 
 def scenarios(names: Any = tuple(NUMBERS)) -> Any:
     return st.fixed_dictionaries({name: st.floats(*NUMBERS[name]) for name in names})
 
 
-def product_is_exact(found: Comparison) -> None:
+def product_is_exact(result: Comparison) -> None:
     # n factors, each an exponential of a rounded mean of logarithms
-    assert math.prod(row.factor for row in found.rows) == pytest.approx(found.ratio, rel=1e-14, abs=0)
+    assert math.prod(row.factor for row in result.rows) == pytest.approx(result.ratio, rel=1e-14, abs=0)
 
 
 # -------------------------------------------------------------------------------------------------------------- laws
@@ -88,8 +88,8 @@ SOME = ("batch_size", "context_length", "hbm_bandwidth", "peak_flops", "kv_bytes
 
 @given(scenarios(SOME), scenarios(SOME), scenarios())
 @settings(max_examples=25)
-def test_a_factor_is_the_mean_over_all_orders(a: dict[str, float], b: dict[str, float], rest: dict[str, float]) -> None:
-    shared = {name: x for name, x in rest.items() if name not in SOME}
+def test_a_factor_is_the_mean_over_all_orders(a: dict[str, float], b: dict[str, float], same: dict[str, float]) -> None:
+    shared = {name: x for name, x in same.items() if name not in SOME}
     logs: dict[str, list[float]] = {name: [] for name in SOME}
     for order in itertools.permutations(SOME):
         now = dict(a)
@@ -106,16 +106,16 @@ def test_a_factor_is_the_mean_over_all_orders(a: dict[str, float], b: dict[str, 
 @given(scenarios(SOME), scenarios(SOME), scenarios(), st.permutations(SOME))
 @settings(max_examples=25)
 def test_no_order_and_no_direction_is_preferred(
-    a: dict[str, float], b: dict[str, float], rest: dict[str, float], order: list[str]
+    a: dict[str, float], b: dict[str, float], same: dict[str, float], order: list[str]
 ) -> None:
-    shared = {name: x for name, x in rest.items() if name not in SOME}
-    there = rs.compare(a, b, "cost_per_token", **shared)
+    shared = {name: x for name, x in same.items() if name not in SOME}
+    result = rs.compare(a, b, "cost_per_token", **shared)
     again = rs.compare({n: a[n] for n in order}, {n: b[n] for n in reversed(order)}, "cost_per_token", **shared)
-    assert again == there
+    assert again == result
     back = factors(rs.compare(b, a, "cost_per_token", **shared))
-    for name, factor in factors(there).items():
+    for name, factor in factors(result).items():
         assert back[name] == pytest.approx(1 / factor, rel=1e-13)
-    assert rs.compare({**a, **shared}, {**b, **shared}, "cost_per_token") == there
+    assert rs.compare({**a, **shared}, {**b, **shared}, "cost_per_token") == result
 
 
 @given(st.floats(1e3, 1e13), st.floats(1e3, 1e13), st.floats(1e3, 1e13), st.floats(1e3, 1e13))
@@ -137,7 +137,7 @@ def test_twelve_inputs_that_all_matter() -> None:
     product_is_exact(result)
 
 
-# ----------------------------------------------------------------------------------------------------- what differs
+# ------------------------------------------------------------------------------------------------------- differences
 
 
 def test_a_preset_is_one_input_and_choices_are_inputs() -> None:
@@ -208,10 +208,10 @@ def test_what_a_preset_overrules_is_not_said_for_it() -> None:
 
 
 def test_what_can_only_change_together_shares_a_factor() -> None:
-    """With a measured pass in one scenario and a model in the other, mixtures have one of them."""
-    whole = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)", "context_length": "10k"}
+    """Mixtures have either the measured pass of one scenario or the model of the other."""
+    complete = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)", "context_length": "10k"}
     measured = {"flops_per_token": 74e9, "stage_flops": 648e15}
-    a, b = {"pass_tokens": 100.0, **measured}, {"batch_size": 300, **whole}
+    a, b = {"pass_tokens": 100.0, **measured}, {"batch_size": 300, **complete}
     result = rs.compare(a, b, "compute_time")
     product_is_exact(result)
     assert result.ratio == pytest.approx(3, rel=1e-15)
@@ -276,7 +276,7 @@ def test_a_preset_of_ones_own_with_the_same_name_is_another_one() -> None:
     assert factors(result) == {"hardware": pytest.approx(2, rel=1e-15)}
 
 
-# ---------------------------------------------------------------------------------------------------- what is shown
+# ----------------------------------------------------------------------------------------------------------- display
 
 
 def test_the_waterfall_as_text() -> None:
@@ -376,8 +376,8 @@ def test_the_picture_has_every_factor_and_no_two_words_meet(case: Any) -> None:
     points = [float(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "o"]
     assert points == [result.before, result.after]
     labels = [label.get_text().replace(r"\$", "$") for label in ax.get_yticklabels()]
-    told = [f"{row.name} " * (len(row.inputs) == 1) + row.change for row in result.rows]
-    assert [label.replace("\n", " ") for label in labels] == ["a", *told, "b"]
+    expected = [f"{row.name} " * (len(row.inputs) == 1) + row.change for row in result.rows]
+    assert [label.replace("\n", " ") for label in labels] == ["a", *expected, "b"]
     assert ax.get_xscale() == "log"
     low, high = ax.get_xlim()
     ticks = [tick.label1 for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
@@ -386,9 +386,9 @@ def test_the_picture_has_every_factor_and_no_two_words_meet(case: Any) -> None:
     frame = figure.bbox
     for k, (text, box) in enumerate(boxes):
         assert frame.x0 - 1 <= box.x0 <= box.x1 <= frame.x1 + 1, text
-        for other, beside in boxes[k + 1 :]:
-            width = min(box.x1, beside.x1) - max(box.x0, beside.x0)
-            height = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+        for other, later in boxes[k + 1 :]:
+            width = min(box.x1, later.x1) - max(box.x0, later.x0)
+            height = min(box.y1, later.y1) - max(box.y0, later.y0)
             assert width < 2 or height < 3, f"{text!r} and {other!r} overlap"
 
 

@@ -135,7 +135,7 @@ def test_never_is_told():
 
 def test_never_is_told_of_the_closed_form_where_the_solver_lacks_an_input():
     result = table(**{name: x for name, x in CELL.items() if name != "prices"}, kv_bytes_per_token=0)
-    row = result.loc["HBM or recompute"]  # what takes no room costs nothing to keep
+    row = result.loc["HBM or recompute"]  # storage of size zero costs nothing
     assert math.isinf(row["closed_form"])
     assert row["note"].startswith("missing input 'chip_price'")
     assert row["note"].endswith("; never")

@@ -80,7 +80,7 @@ def test_lines_lead_from_box_to_box() -> None:
     stretches = [patch.get_path().vertices for patch in ax.patches if " to " in str(patch.get_gid())]
     ahead: dict[tuple[float, float], set[tuple[float, float]]] = {}
     for points in stretches:
-        # across the gap, then where no box stands across the column, up to the next gap
+        # across the gap, then across the column clear of boxes, up to the next gap
         ahead.setdefault(tuple(points[0].round(6)), set()).add(tuple(points[-1].round(6)))
     box = {patch.get_gid(): patch.get_bbox() for patch in ax.patches if patch.get_gid() in graph.values}
     ends = {(round(b.x0, 6), round((b.y0 + b.y1) / 2, 6)): name for name, b in box.items()}

@@ -59,7 +59,7 @@ def test_against_differences_at_the_values_by_hand():
         if output == "acceptance_length" and "acceptance_decay" in inputs:
             varied = [
                 n for n in varied if n != "draft_length"
-            ]  # each draft has a chance of its own: a kink at every whole number
+            ]  # each draft has a separate chance: a kink at every whole number
         if not varied or inputs.get("queue_room", 0) > 1e6:  # no step is narrow for so long a queue
             continue
         try:
@@ -116,7 +116,7 @@ def test_units_fix_sums_of_elasticities(whole_scenario, shift):
             continue
         try:
             result = rs.sensitivity(output, scenario)
-        except (errors.NoDerivative, errors.InputTypeError):  # by the seats; of words alone
+        except (errors.NoDerivative, errors.InputTypeError):  # by the seats; only of words
             continue
         if "kinks" in result.attrs:  # the two sides of one input and another do not add up
             kinks += 1
@@ -180,7 +180,7 @@ def test_erlang_c_has_an_exact_derivative_by_the_load(batch_slots, load):
 
 @given(st.floats(0.05, 2), st.floats(0, 1e3))
 def test_the_optimum_of_a_loss_law_moves_as_its_equation_says(beta, ratio):
-    """x with x^beta = 1 + k/x, differentiated as it stands."""
+    """x with x^beta = 1 + k/x, differentiated directly."""
     result = rs.gradient(
         "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, compute_optimal_tokens=1
     )
@@ -251,7 +251,7 @@ def test_both_sides_of_a_kink(side, expected):
 
 
 def test_one_sided_derivatives_are_those_of_small_steps():
-    """A kink of several inputs, one of which stands on both sides of it."""
+    """A kink of several inputs, one of which is on both of its sides."""
     at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "replica_price": 1.0, "batch_size": 1.0}
     ratio = "microbatches / (pipeline_stages * (1 if layout == 'pool' else stage_balance))"
     for side, step in (("above", 1e-7), ("below", -1e-7)):
@@ -323,23 +323,23 @@ def by(output):
 @pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
 def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
     """A grid lists the inputs of any of its points. Points without an input have derivative 0."""
-    taken = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
+    axes = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
     point = {name: x for name, x in scenario(decode).items() if name in _ancestors(output)}
-    grid = call(output, Settled({**point, **taken}), **by(output))
+    grid = call(output, Settled({**point, **axes}), **by(output))
     dims = [dim for dim in grid.dims if dim != "input"]
-    assert dims == list(rs.evaluate(output, Settled({**point, **taken})).dims)
+    assert dims == list(rs.evaluate(output, Settled({**point, **axes})).dims)
     listed = set()
     for at in itertools.product(*(range(grid.sizes[dim]) for dim in dims)):
         position = dict(zip(dims, at, strict=True))
         scalar = call(
             output,
-            Settled({**point, **{name: axis[position.get(name, 0)] for name, axis in taken.items()}}),
+            Settled({**point, **{name: axis[position.get(name, 0)] for name, axis in axes.items()}}),
             **by(output),
         )
-        here = grid.isel(position).to_series()
+        at_point = grid.isel(position).to_series()
         listed |= set(scalar.index)
-        assert np.array_equal(bits(here[scalar.index]), bits(scalar)), position
-        assert (here.drop(scalar.index) == 0).all(), position
+        assert np.array_equal(bits(at_point[scalar.index]), bits(scalar)), position
+        assert (at_point.drop(scalar.index) == 0).all(), position
     assert sorted(listed) == sorted(grid["input"].to_numpy())
 
 
@@ -443,17 +443,17 @@ def test_twelve_axes(decode):
 
 
 def test_progress_is_told_and_memory_promised(decode):
-    told = []
+    reports = []
     question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1500)}
-    rs.sensitivity("cost_per_token", question, progress=lambda done, total: told.append((done, total)))
-    assert told
-    assert all(0 <= done <= total for done, total in told)
+    rs.sensitivity("cost_per_token", question, progress=lambda done, total: reports.append((done, total)))
+    assert reports
+    assert all(0 <= done <= total for done, total in reports)
     huge = {name: np.linspace(1, 2, 40_000) for name in ("batch_size", "context_length", "chips")}
     with pytest.raises(errors.OutOfMemory, match="GB"):
         rs.sensitivity("cost_per_token", {**decode, **huge})
 
 
-# ----------------------------------------------------------------------------------------------------- what is varied
+# ------------------------------------------------------------------------------------------------------ varied inputs
 
 
 def test_all_numbers_are_varied_and_only_numbers():
@@ -461,7 +461,7 @@ def test_all_numbers_are_varied_and_only_numbers():
     result = rs.sensitivity("cost_per_token", question)
     derivations = [rs.explain("cost_per_token", question)]
     numbers = {}
-    for derivation in derivations:  # which grows by those from defaults alone
+    for derivation in derivations:  # which grows by inputs from defaults only
         for ending in derivation.inputs:
             name = ending.quantity.name
             if ending.origin == "computed from defaults":

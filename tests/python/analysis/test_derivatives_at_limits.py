@@ -45,7 +45,7 @@ LIMITS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "layers without attention to the whole context": ("attention_to_weight_flops", ATTENTION),
-    "what does not fit": (
+    "beyond memory": (
         "tokens_per_second_per_user",
         {
             "model": "DeepSeek-V3",

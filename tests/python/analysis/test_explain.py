@@ -86,7 +86,7 @@ def test_explanation(name: str, bits: Any) -> None:
 
 
 def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], bits: Any) -> None:
-    """Every number is that of `value`."""
+    """Every number equals the result of `value`."""
     text = str(explanation)
     values = {part.quantity.name: rs.value(part.quantity.name, Settled(inputs)) for part in explanation._parts}
     if explanation.steps:  # else it is given
@@ -215,10 +215,10 @@ def check_html(explanation: Explanation) -> None:
     formulas = page.findall("p/math")
     assert len(formulas) == len(explanation.steps)
     for step, formula in zip(explanation.steps, formulas, strict=True):
-        told = "".join(formula.itertext())
-        assert "\\" not in told, "LaTeX that was not understood"
+        shown = "".join(formula.itertext())
+        assert "\\" not in shown, "LaTeX that was not understood"
         for number in re.findall(r"\\text\{((?:\\.|[^\\{}])*)\}", step.aligned):
-            assert re.sub(r"\\(.)", r"\1", number) in told
+            assert re.sub(r"\\(.)", r"\1", number) in shown
     assert len(page.findall("table/tbody/tr")) == len(explanation.inputs)
     assert "mathjax_ignore" in page.get("class", "")
 
@@ -244,12 +244,12 @@ def test_formulas_as_mathml() -> None:
         "<script>" * 3,
         r"\mathrm{",
     ):
-        told = ElementTree.fromstring(mathml(wrong))
-        assert "".join(told.itertext()) in (wrong, wrong.replace("<", "<"))
+        element = ElementTree.fromstring(mathml(wrong))
+        assert "".join(element.itertext()) in (wrong, wrong.replace("<", "<"))
     ElementTree.fromstring(mathml("{" * 5000 + "}" * 5000))
 
 
-# --------------------------------------------------------------------------------------------------- what is shown
+# ----------------------------------------------------------------------------------------------------------- display
 
 
 def test_the_derivation_of_a_cost_as_text() -> None:
@@ -437,24 +437,24 @@ def levels(explanation: Explanation) -> dict[str, int]:
 @pytest.mark.parametrize("depth", range(9))
 @pytest.mark.parametrize("name", ["cost_per_token", "bottleneck", "hbm_used"])
 def test_a_depth_ends_the_derivation(name: str, depth: int) -> None:
-    whole = rs.explain(name, CELL)
-    far = levels(whole)
+    full = rs.explain(name, CELL)
+    far = levels(full)
     part = rs.explain(name, CELL, depth=depth)
-    assert [step for step in whole.steps if far[step.quantity.name] <= depth] == list(part.steps)
-    derived = {step.quantity.name for step in whole.steps}
+    assert [step for step in full.steps if far[step.quantity.name] <= depth] == list(part.steps)
+    derived = {step.quantity.name for step in full.steps}
     for given in part.inputs:
-        assert given.value == next(other.value for other in whole._parts if other.quantity == given.quantity)
+        assert given.value == next(other.value for other in full._parts if other.quantity == given.quantity)
         if given.quantity.name in derived:
             assert given.origin == f"computed; depth={far[given.quantity.name]} derives it"
             deeper = rs.explain(name, CELL, depth=far[given.quantity.name])
             assert given.quantity.name in {step.quantity.name for step in deeper.steps}
         else:
-            assert given in whole.inputs
+            assert given in full.inputs
     if depth >= max(far.values()):
-        assert part == whole
+        assert part == full
     checked(part.html)
     for text in (str(part), part.markdown, part.html):
-        assert ("derives it" in text) == (part != whole)
+        assert ("derives it" in text) == (part != full)
 
 
 def test_depth_zero_is_the_answer_alone() -> None:
@@ -550,11 +550,11 @@ def test_parts_say_what_they_are() -> None:
 
 
 def test_what_a_choice_leaves_out_needs_no_value():
-    told = rs.explain("bottleneck", memory_time=0.02, compute_time=0.02)
-    assert told.steps[0].result == "'compute'"
-    assert told.steps[0].needs == ("compute_time", "memory_time", "host_fetch_time")
-    assert "20 ms <= 20 ms else 'weight_fetch' if kv_fetch_time <= weight_fetch_time" in str(told)
-    assert "nan" not in str(told)
+    result = rs.explain("bottleneck", memory_time=0.02, compute_time=0.02)
+    assert result.steps[0].result == "'compute'"
+    assert result.steps[0].needs == ("compute_time", "memory_time", "host_fetch_time")
+    assert "20 ms <= 20 ms else 'weight_fetch' if kv_fetch_time <= weight_fetch_time" in str(result)
+    assert "nan" not in str(result)
 
 
 def test_reasons_for_a_branch_are_in_words() -> None:

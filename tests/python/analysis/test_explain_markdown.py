@@ -17,10 +17,10 @@ def tags(text):
 
 
 @pytest.mark.parametrize("word", [TAG, LINK, "`x` | y", "a &lt;b&gt;", "$x$"])
-@pytest.mark.parametrize("place", ["brief", "source"])
-def test_words_of_a_definition(place, word):
+@pytest.mark.parametrize("field", ["brief", "source"])
+def test_words_of_a_definition(field, word):
     with rs.definitions():
-        rs.define("made_up", "s", "2 * hbm_drain_time", **{"brief": "made up", "source": "me", place: word})
+        rs.define("made_up", "s", "2 * hbm_drain_time", **{"brief": "made up", "source": "me", field: word})
         result = rs.explain("made_up", SCENARIO)
     assert tags(result.markdown) == []
     assert result._repr_markdown_() == result.markdown
@@ -31,9 +31,9 @@ def test_a_symbol_of_a_definition():
     with rs.definitions():
         rs.define("made_up", "s", "2 * hbm_drain_time", brief="made up", symbol=TAG)
         rs.define("twice", "s", "2 * made_up", brief="made up")
-        whole = rs.explain("twice", SCENARIO)
+        full = rs.explain("twice", SCENARIO)
         cut = rs.explain("twice", SCENARIO, depth=0)
-        assert [tags(text) for text in (whole.markdown, whole.latex, cut.markdown, cut.latex)] == [[], [], [], []]
+        assert [tags(text) for text in (full.markdown, full.latex, cut.markdown, cut.latex)] == [[], [], [], []]
 
 
 @pytest.mark.usefixtures("fresh_catalogs")

@@ -37,7 +37,7 @@ def drawn(sampled, *names):
 
 @pytest.mark.parametrize("n", [1, 2, 255, 256, 257, 4096, 70001])
 def test_draws_are_scipys_scrambled_sobol_points(n):
-    """Mapped at the middle of the lattice's cells."""
+    """Mapped at the middle of the lattice's intervals."""
     points = stats.qmc.Sobol(2, bits=32, seed=np.random.default_rng(11)).random(n if n < 3 else 1 << 17)[:n] + 2.0**-33
     sampled = rs.sample("hbm_drain_time", n, MACHINE, seed=11)
     for k, (name, distribution) in enumerate(MACHINE.items()):
@@ -110,7 +110,7 @@ SMOOTH = st.one_of(
 @settings(max_examples=40, deadline=None)
 @given(distribution=SMOOTH, seed=st.integers(0, 2**32))
 def test_tables_follow_the_inverse_distribution_function(distribution, seed):
-    """The error is far below what any sample resolves: 1e-9 of a value."""
+    """The error is far below the resolution of any sample: 1e-9 of a value."""
     points = stats.qmc.Sobol(1, bits=32, seed=np.random.default_rng(seed)).random(1 << 12)[:, 0] + 2.0**-33
     got = rs.sample("hbm_bandwidth", 1 << 12, seed=seed, hbm_bandwidth=distribution)
     np.testing.assert_allclose(got, distribution.ppf(points), rtol=1e-9)
@@ -194,9 +194,9 @@ def test_correlation_is_that_of_the_normal_scores():
 
 def test_independent_inputs_stay_where_they_are_under_correlation():
     alone = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1)
-    beside = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1, correlation=np.eye(2))
+    uncorrelated = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1, correlation=np.eye(2))
     # the score is a probability again, on a lattice of 2**-32
-    np.testing.assert_allclose(beside, alone, rtol=1e-6)
+    np.testing.assert_allclose(uncorrelated, alone, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_folds_see_the_draws_of_the_sample(n):
 
 
 def test_quantiles_keep_many_rows():
-    """So many that each gets fewer values as a hint of where its quantiles lie."""
+    """So many that each gets fewer values as a hint at its quantiles."""
     inputs = {"hbm_capacity": stats.norm(192e9, 10e9), "hbm_bandwidth": np.linspace(1e12, 9e12, 60)}
     sampled = rs.sample("hbm_drain_time", 70_001, inputs, seed=3)
     result = rs.quantiles("hbm_drain_time", Q, inputs, over="sample", n=70_001, seed=3)
@@ -251,9 +251,9 @@ def test_folds_keep_the_other_axes():
     }  # fmt: skip
     n = 100_003
     sampled = rs.sample("pass_time", n, inputs, seed=2)
-    kept = rs.quantiles("pass_time", Q, inputs, over="sample", n=n, seed=2)
-    assert kept.dims == ("quantile", "batch_size", "context_length")
-    np.testing.assert_array_equal(kept, np.quantile(sampled, Q, axis=2))
+    by_axes = rs.quantiles("pass_time", Q, inputs, over="sample", n=n, seed=2)
+    assert by_axes.dims == ("quantile", "batch_size", "context_length")
+    np.testing.assert_array_equal(by_axes, np.quantile(sampled, Q, axis=2))
     some = rs.quantiles("pass_time", Q, inputs, over=["batch_size", "sample"], n=n, seed=2)
     values = np.moveaxis(sampled.to_numpy(), 1, 0).reshape(2, -1)
     np.testing.assert_array_equal(some, np.quantile(values, Q, axis=1))
@@ -263,7 +263,7 @@ def test_folds_keep_the_other_axes():
     bins = rs.histogram("pass_time", inputs, bins=[1e-3, 1e-2, 1e-1, 1], over=["sample", "context_length"], n=n, seed=2)
     for k in range(3):
         np.testing.assert_array_equal(bins["count"][k], np.histogram(sampled[k], [1e-3, 1e-2, 1e-1, 1])[0])
-    # an axis along which nothing varies repeats every value, where a call has settled that it may
+    # an axis along which nothing varies repeats every value, if a call has settled that it may
     idle = Settled({**inputs, "chip_price": [1e-3, 2e-3, 3e-3]})
     assert rs.count("pass_time <= 20 ms", idle, n=n, seed=2) == 3 * int(counts.sum())
     repeated = np.quantile(np.repeat(sampled.to_numpy().ravel(), 3), Q)
@@ -311,7 +311,7 @@ def test_quantiles_of_values_that_are_equal_or_undefined():
 
 
 def test_a_wrong_hint_is_made_good():
-    """Nearly all values are equal, so that few of the first draws tell of the rest."""
+    """Nearly all values are equal, so that few of the first draws inform about later ones."""
     n = 1 << 18
     with rs.definitions():
 
@@ -339,7 +339,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in kilobytes on Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is in kilobytes on Linux")
 @pytest.mark.measured
 def test_memory_does_not_grow_with_the_draws():
     grown = subprocess.run([sys.executable, "-c", _PEAK], capture_output=True, text=True, check=True).stdout

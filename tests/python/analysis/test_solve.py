@@ -144,12 +144,12 @@ def reference_cases():
 CONSTANT = {
     *(("least_cost_ratio", unknown) for unknown in ("rising_coefficient", "falling_coefficient")),
     *((quantity, "traffic_exponent") for quantity in ("mean_short_context", "mean_long_context")),
-    ("lone_weight_fetch", "total_parameters"),  # one token reads what is active, of however many
+    ("lone_weight_fetch", "total_parameters"),  # one token reads the active parameters, of however many
     ("lone_weight_fetch", "active_parameters"),
 }
 
 
-# One token fetches the active weights, however many there are in all: several tokens tell how many.
+# One token fetches the active weights, however many there are in all. Several tokens depend on the total.
 SEVERAL = {"fetched_weight_bytes": {"batch_size": 4}}
 
 
@@ -157,17 +157,17 @@ def is_smooth(quantity, inputs):
     return not any(re.search(r"(ceil|floor)\(", step.formula) for step in rs.explain(quantity, Settled(inputs)).steps)
 
 
-def put_back(quantity, value, unknown, rest, start):
+def put_back(quantity, value, unknown, known, start):
     """Solve for an input with a known value, which is among the solutions."""
-    result = solve(unknown, f"{quantity} == {value!r}", at="all", **rest)
+    result = solve(unknown, f"{quantity} == {value!r}", at="all", **known)
     roots = [x for x in result.to_numpy().ravel().tolist() if not math.isnan(x)]
     for x in roots:
         if not math.isfinite(x) or x == 0:
             continue  # the end of a stretch that the range does not have
-        near = [rs.value(quantity, Settled({**rest, unknown: x}))]
+        near = [rs.value(quantity, Settled({**known, unknown: x}))]
         for y in (math.nextafter(x, 0), math.nextafter(x, 2 * x)):
             with contextlib.suppress(errors.ValueRangeError):  # beyond the end of the range
-                near.append(rs.value(quantity, Settled({**rest, unknown: y})))
+                near.append(rs.value(quantity, Settled({**known, unknown: y})))
         # one step of the input may change more than that: no number between is nearer
         # of two large numbers the difference
         close = CLOSE * (100 if quantity in ("peakedness", "running_variance") else 1)
@@ -175,10 +175,10 @@ def put_back(quantity, value, unknown, rest, start):
         assert abs(near[0] - value) <= tolerance, (quantity, unknown, x, near, value)
     if result["reason"].item().startswith(("always", "undecided", "many")):  # some say why
         return
-    if 0 < abs(start) < 1e-75:  # less than what stands for zero
+    if 0 < abs(start) < 1e-75:  # below the smallest number that counts as nonzero
         return
     between = any(a <= start <= b for a, b in itertools.pairwise(roots))
-    assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, rest)
+    assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, known)
 
 
 @pytest.mark.heavy
@@ -190,12 +190,12 @@ def test_solutions_put_back(quantity, cases):
     for inputs, (unknown, given_value) in ((i, pair) for i in smooth for pair in i.items()):
         if unknown in ("model", "hardware", "prices") or entries()[unknown].choices:
             continue
-        rest = {n: x for n, x in inputs.items() if n != unknown}
+        known = {n: x for n, x in inputs.items() if n != unknown}
         if (quantity, unknown) in CONSTANT:
             continue
         start = number(given_value, entries()[unknown]) * float(rng.choice([1.0, 0.83, 1.17]))
         try:
-            value = rs.value(quantity, Settled({**rest, unknown: start}))
+            value = rs.value(quantity, Settled({**known, unknown: start}))
         except (errors.ValueRangeError, errors.MissingInput):  # beyond a range or in another branch: stay
             start = number(given_value, entries()[unknown])
             value = rs.value(quantity, Settled(inputs))
@@ -204,7 +204,7 @@ def test_solutions_put_back(quantity, cases):
         # the quantity may do without it, and other values of it may take more inputs
         with contextlib.suppress(errors.IneffectiveInput, errors.MissingInput):
             try:
-                put_back(quantity, value, unknown, rest, start)
+                put_back(quantity, value, unknown, known, start)
             except errors.ValueRangeError as error:  # chips that decide upon the layout are searched by `deploy`
                 if "decides upon the layout" not in str(error):
                     raise
@@ -232,7 +232,7 @@ SOUGHT += ("bytes_per_weight", "kv_bytes_per_token", "compute_efficiency", "band
 @pytest.mark.parametrize("unknown", SOUGHT)
 def test_solutions_put_back_for_the_lecture(unknown):
     known = LECTURE[unknown] if unknown in LECTURE else rs.value(unknown, Settled(LECTURE))
-    rest = {n: x for n, x in LECTURE.items() if n != unknown}
+    others_known = {n: x for n, x in LECTURE.items() if n != unknown}
     solved = 0
     for quantity in entries():
         if unknown not in ancestors(quantity) or entries()[quantity].choices:
@@ -240,9 +240,9 @@ def test_solutions_put_back_for_the_lecture(unknown):
         try:
             if not is_smooth(quantity, LECTURE):
                 continue
-            value = rs.value(quantity, Settled({**rest, unknown: known}))
+            value = rs.value(quantity, Settled({**others_known, unknown: known}))
             if math.isfinite(value):
-                put_back(quantity, value, unknown, rest, known)
+                put_back(quantity, value, unknown, others_known, known)
                 solved += 1
         except (errors.MissingInput, errors.IneffectiveInput):
             continue
@@ -251,7 +251,7 @@ def test_solutions_put_back_for_the_lecture(unknown):
 
 # --------------------------------------------------------------------------------------------------------- boundaries
 
-# What is asked, and whether it holds by the values of its quantities.
+# Conditions, and their truth by the values of their quantities.
 BOUNDARIES = [
     ("batch_size", "pass_time <= {x!r} s", lambda v, x: v("pass_time") <= x),
     ("batch_size", "cost_per_token < {x!r} USD/token", lambda v, x: v("cost_per_token") < x),
@@ -275,7 +275,7 @@ BOUNDARIES = [
     ("batch_size", "min(batch_size, {x!r} seq * {x!r} seq / batch_size) > 9 seq",
      lambda v, x: min(v("batch_size"), x * x / v("batch_size")) > 9),
 ]  # fmt: skip
-# The change of 10 % of the unknown below which rounding hides where the limit is met.
+# The change by 10% of the unknown below which rounding hides the solution.
 FLAT = {"cost_per_token": 1e-9, "balance_batch_at_context": 1e-7, "fetched_weight_bytes": 1e-6}
 
 
@@ -285,19 +285,19 @@ FLAT = {"cost_per_token": 1e-9, "balance_batch_at_context": 1e-7, "fetched_weigh
 @given(cell=cells(), data=st.data())
 def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     more = {"experts": 256.0, "experts_per_token": 8.0, "dense_parameters": cell["total_parameters"] * 0.1}
-    rest = {n: x for n, x in {**cell, **more, "scale_up_domain": 72.0}.items() if n != unknown}
-    at = data.draw(logarithmic(1, 1e6), label="where the limit is met")
+    known = {n: x for n, x in {**cell, **more, "scale_up_domain": 72.0}.items() if n != unknown}
+    at = data.draw(logarithmic(1, 1e6), label="solution")
     name = text.split(" ")[0]
-    limit = rs.value(name, Settled({**rest, unknown: at})) if name in entries() and name != unknown else at
+    limit = rs.value(name, Settled({**known, unknown: at})) if name in entries() and name != unknown else at
     assume(math.isfinite(limit) and limit > 0)
     if name in FLAT:  # on its plateau rounding decides point by point
         assume(
-            all(abs(rs.value(name, Settled({**rest, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1))
+            all(abs(rs.value(name, Settled({**known, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1))
         )
-    roots, reason = solutions(unknown, text.format(x=limit), **rest)
+    roots, reason = solutions(unknown, text.format(x=limit), **known)
 
     def holds(y):
-        return meaning(lambda n: y if n == unknown else rs.value(n, Settled({**rest, unknown: y})), limit)
+        return meaning(lambda n: y if n == unknown else rs.value(n, Settled({**known, unknown: y})), limit)
 
     assert roots == sorted(roots)
     assert all(holds(x) for x in roots)
@@ -305,14 +305,14 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     points = data.draw(st.lists(logarithmic(max(q.low, 1e-3), 1e12), min_size=8, max_size=8), label="points")
     sides = {}
     for y in points:
-        if all(abs(y - x) > 1e-9 * x for x in roots):  # nearer, rounding may tell two values of a side alike
+        if all(abs(y - x) > 1e-9 * x for x in roots):  # nearer, rounding may make two values of a side equal
             sides.setdefault(sum(x < y for x in roots), set()).add(holds(y))
     assert all(len(side) == 1 for side in sides.values())
     for below, above in itertools.pairwise(sorted(sides)):
         assert (sides[below] == sides[above]) == ((above - below) % 2 == 0)
     if not roots:
         assert (reason == "always") == sides[0].pop()
-    smallest, largest = (solve(unknown, text.format(x=limit), at=at, **rest).item() for at in ("smallest", "largest"))
+    smallest, largest = (solve(unknown, text.format(x=limit), at=at, **known).item() for at in ("smallest", "largest"))
     assert [smallest, largest] == ([roots[0], roots[-1]] if roots else pytest.approx([math.nan] * 2, nan_ok=True))
 
 
@@ -390,7 +390,7 @@ ONE = "(1 seq)"
         ("scale_up_domain", "minimum_stages_for_weights == 2.5", {"model_bytes": 9, "hbm_capacity": 1}, [], "never"),
         ("scale_up_domain", "minimum_stages_for_weights <= 2.5", {"model_bytes": 9, "hbm_capacity": 1}, [4.5], ""),
         ("scale_up_domain", "minimum_stages_for_weights == 3", {"model_bytes": 9, "hbm_capacity": 1}, [3, 4.5], ""),
-        # where a side is undefined
+        # a side is undefined
         ("batch_size", f"sqrt(batch_size / {ONE} - 3) == 0.1", {}, [3.01], ""),
         ("batch_size", f"sqrt(batch_size / {ONE} - 3) <= 2", {}, [3, 7], ""),
         ("batch_size", f"log(batch_size / {ONE}) == 1", {}, [math.e], ""),

@@ -60,8 +60,8 @@ def test_same_bits_wherever_it_is_asked(instruction_sets, bits, unknown, conditi
     related = frozenset().union(
         *(ancestors(word) | {word} for word in re.findall(r"[a-z_]+", condition) if word in entries())
     )
-    rest = {} if "slot_utilization" in more else {n: x for n, x in GRID.items() if n in related or n in PRESETS}
-    inputs = {n: x for n, x in {**rest, **more}.items() if n != unknown}
+    base = {} if "slot_utilization" in more else {n: x for n, x in GRID.items() if n in related or n in PRESETS}
+    inputs = {n: x for n, x in {**base, **more}.items() if n != unknown}
     expected = solve(unknown, condition, at=at, threads=1, **inputs)
     before = _core.instruction_set()
     try:
@@ -77,9 +77,9 @@ def test_same_bits_wherever_it_is_asked(instruction_sets, bits, unknown, conditi
     for k in np.random.default_rng(7).permutation(len(places))[:12]:
         position = dict(zip(dims, places[k], strict=True))
         point = {n: x[position.get(n, 0)] if isinstance(x, list) else x for n, x in inputs.items()}
-        alone, here = solve(unknown, condition, at=at, **point), expected.isel(position)
-        assert alone["reason"].item() == here["reason"].item()
-        a, b = (np.atleast_1d(x.to_numpy()) for x in (alone, here))
+        alone, at_point = solve(unknown, condition, at=at, **point), expected.isel(position)
+        assert alone["reason"].item() == at_point["reason"].item()
+        a, b = (np.atleast_1d(x.to_numpy()) for x in (alone, at_point))
         assert np.array_equal(bits(a[~np.isnan(a)]), bits(b[~np.isnan(b)])), point
 
 
@@ -87,9 +87,9 @@ def test_a_long_grid_has_the_bits_of_its_parts(bits):
     """Blocks of the engine begin anywhere."""
     contexts = np.geomspace(1, 1e6, 1537)
     cell = {n: x for n, x in CELL.items() if n != "context_length"}
-    whole = solve("batch_size", "pass_time == 0.5 s", context_length=contexts, **cell)
+    full = solve("batch_size", "pass_time == 0.5 s", context_length=contexts, **cell)
     part = solve("batch_size", "pass_time == 0.5 s", context_length=contexts[100:900], **cell)
-    assert np.array_equal(bits(whole[100:900]), bits(part))
+    assert np.array_equal(bits(full[100:900]), bits(part))
 
 
 # ------------------------------------------------------------------------------------------------------------- results
@@ -177,7 +177,7 @@ def test_progress_is_told():
 @pytest.mark.heavy
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 def test_ctrl_c_stops_it(run_python):
-    told = run_python(f"""{INTERRUPTIBLE}
+    output = run_python(f"""{INTERRUPTIBLE}
 import os, signal, threading, time
 import numpy as np
 import roofslate as rs
@@ -191,7 +191,7 @@ except KeyboardInterrupt:
     print("stopped", time.monotonic() - started - 0.3 < 1)
 print(rs.solve("batch_size", "pass_tokens == 99", pass_length=3).item())
 """)
-    assert told.split() == ["stopped", "True", "33.0"]
+    assert output.split() == ["stopped", "True", "33.0"]
 
 
 def test_memory_is_promised_before_it_is_taken():
@@ -295,15 +295,15 @@ def test_a_grid_has_an_axis_less_than_the_engine():
 def test_a_reason_tells_of_the_memory():
     """T11: memory caps the batch, so that more clients change no token."""
     cell = {"model": "DeepSeek-V3", "hardware": "HGX H200", "weight_format": "fp8", "output_tokens": 1000}
-    room = rs.value("memory_limited_sequences", cell, input_tokens=60_000)
+    capacity = rs.value("memory_limited_sequences", cell, input_tokens=60_000)
     for limit, reason in (("50 s", "always"), ("0.1 ms", "never")):
         result = rs.solve("concurrency", f"time_per_output_token <= {limit}", cell, input_tokens=[60_000, 1])
         assert np.isnan(result).all()
-        assert result["reason"].values[0] == f"{reason}: memory holds {room:.3g} sequences"
+        assert result["reason"].values[0] == f"{reason}: memory holds {capacity:.3g} sequences"
     result = rs.solve(
         "link_efficiency", "time_to_first_token <= 1 ms", cell, input_tokens=60_000, concurrency=[2, 256],
         communication="exposed",
     )  # fmt: skip
-    assert result["reason"].values.tolist() == ["never", f"never: memory holds {room:.3g} of 256 sequences"]
+    assert result["reason"].values.tolist() == ["never", f"never: memory holds {capacity:.3g} of 256 sequences"]
     of_batch = rs.solve("batch_size", "time_per_output_token <= 0.1 ms", cell, input_tokens=60_000)
     assert of_batch["reason"].item() == "never"

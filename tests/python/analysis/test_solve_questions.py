@@ -178,7 +178,7 @@ def test_solutions_at_the_ends_of_what_doubles_hold(unknown, condition, given, s
             [1.0],
             "",
         ),
-        # 0 / 0 at the end of the range is no root, and what is near it is
+        # 0 / 0 at the end of the range is no root, but its neighbors are
         ("acceptance_rate", "(1 - acceptance_rate) / (1 - acceptance_rate) == 1", {}, [0.0, 1 - 2.4e-15], ""),
     ],
 )
@@ -341,7 +341,7 @@ def test_a_constant_but_for_rounding():
 
 
 def test_a_difference_that_saturates():
-    """max(x + a, m) - max(x, m): rounding alone makes the sign of what is far beyond m."""
+    """max(x + a, m) - max(x, m): only rounding makes the sign far beyond m."""
     condition = "max(compute_time + 0.02 s, 0.013 s) - max(compute_time, 0.008 s) == 0.013 s"
     smallest, largest, values, reasons = views("compute_time", condition)
     assert smallest == near(0.001)

@@ -51,8 +51,8 @@ def test_the_replicas_of_a_promise_are_found(quantity: str, limit: float) -> Non
         <= limit
         < rs.value(quantity, scenario, replicas=least * (1 - 1e-9))
     )
-    whole = rs.solve("replicas", f"{quantity} <= {limit!r}", scenario, integer=True).item()
-    assert whole == math.ceil(least)
+    replicas = rs.solve("replicas", f"{quantity} <= {limit!r}", scenario, integer=True).item()
+    assert replicas == math.ceil(least)
 
 
 def test_what_no_rate_keeps_is_never_and_the_end_of_the_queue_is_no_root() -> None:

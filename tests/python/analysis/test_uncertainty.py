@@ -19,7 +19,7 @@ RANGES = {
     "optimal_tokens_per_parameter": (10, 118),
     "deployment_probability": (0.5, 1),
 }
-# What the lecture's open question says of them: the ratio at both ends.
+# The lecture's open question on them: the ratio at both ends.
 ANSWERS = {
     "model_token_rate": (26, 1296),
     "model_lifetime": (65, 788),
@@ -59,7 +59,7 @@ def test_each_end_is_an_evaluation():
     base = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k"}
     result = rs.tornado("pass_time", base, batch_size=(64, 4096), hbm_bandwidth=("6 TB/s", "10 TB/s"))
     assert result.table.loc["batch_size", "base"] == pytest.approx(512)  # the geometric middle
-    assert result.table.loc["hbm_bandwidth", "base"] == 8e12  # that of the preset
+    assert result.table.loc["hbm_bandwidth", "base"] == 8e12  # by the preset
     for name, other in (("batch_size", {"hbm_bandwidth": 8e12}), ("hbm_bandwidth", {"batch_size": 512})):
         for end in ("low", "high"):
             expected = rs.value("pass_time", {**base, **other, name: float(result.table.loc[name, end])})
@@ -73,7 +73,7 @@ def test_where_the_base_comes_from():
     assert base_of(hbm_bandwidth=(1e12, 9e12)) == pytest.approx([3e12])
     assert base_of(hbm_bandwidth=("1 TB/s", "9 TB/s"), base={"hbm_bandwidth": "2 TB/s"}) == [2e12]
     assert rs.tornado("deployment_probability", deployment_probability=(0.5, 1)).base == 1  # its default
-    lower = rs.tornado("deployment_probability", deployment_probability=(0.25, 0.5))  # where the default is no base
+    lower = rs.tornado("deployment_probability", deployment_probability=(0.25, 0.5))  # the default is no base
     assert lower.base == pytest.approx(0.125**0.5)
 
 
@@ -232,7 +232,7 @@ def test_shares_are_repeatable_and_their_intervals_honest():
         table = rs.sobol("hbm_drain_time", 256, inputs, seed=seed).table
         inside += (table["first_order_low"] <= exact[table.index]).sum()
         inside += (exact[table.index] <= table["first_order_high"]).sum()
-    assert inside >= 76  # of 80 ends: they are to hold for 97.5 % at least
+    assert inside >= 76  # of 80 ends: at least 97.5% inside
 
 
 def test_shares_are_shown():

@@ -125,7 +125,7 @@ def test_the_loop_by_hand_agrees_with_the_engine():
 
 
 @pytest.mark.rival
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system tells no peak memory")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system has no peak memory")
 def test_peak_memory_is_that_of_the_results_and_little_more(monkeypatch):
     from benchmarks import peaks
 
@@ -190,13 +190,13 @@ def test_contenders_take_turns(short, repeated, monkeypatch):
 def test_what_others_disturb_is_measured_again_and_not_judged(monkeypatch):
     from benchmarks import machine
 
-    others = iter([0.0, 1e6, 2e6, 2e6])  # busy in the first try, not in the second
-    monkeypatch.setattr(machine, "busy_elsewhere", lambda: next(others))
+    busy = iter([0.0, 1e6, 2e6, 2e6])  # busy in the first try, not in the second
+    monkeypatch.setattr(machine, "busy_elsewhere", lambda: next(busy))
     sections = [Section("a", [Line("x", verdict="holds")]), Section("b", [Line("y", verdict="holds"), Line("z")])]
     parts = iter(sections)
     assert machine.calmest(lambda: next(parts), 3) is sections[1]
     assert sections[1].lines[0].verdict == "holds"
-    others = iter([0.0, 1e6])
+    busy = iter([0.0, 1e6])
     section = machine.calmest(lambda: sections[1], 1)
     assert [line.verdict for line in section.lines] == ["disturbed", ""]
     assert "not judged" in section.notes[0]
@@ -204,9 +204,9 @@ def test_what_others_disturb_is_measured_again_and_not_judged(monkeypatch):
 
 
 def test_a_report_counts_what_falls_short():
-    held = Line("x", figure=2.0, figure_text="2", target=">= 1", verdict="holds")
+    met = Line("x", figure=2.0, figure_text="2", target=">= 1", verdict="holds")
     missed = Line("y", figure=0.5, figure_text="0.5", target=">= 1", verdict="falls short")
-    report = Report({"processor": "some"}, [Section("part", [held, missed, Line("z")], ["a note"])])
+    report = Report({"processor": "some"}, [Section("part", [met, missed, Line("z")], ["a note"])])
     assert report.short == [missed]
     for text in (str(report), report.markdown):
         assert "1 of 2 targets met." in text
@@ -239,24 +239,24 @@ def test_rivals_of_the_search_agree_with_the_engine(name):
     _check_search(name, *_search_case())
 
 
-def _check_search(name, search, found):
+def _check_search(name, search, result):
     from benchmarks.folds import _same_places
 
     least, position = SEARCH_RIVALS[name][0](search, 1)()
-    _same_places(name, search, found, least, position)
+    _same_places(name, search, result, least, position)
     at = np.argwhere(position >= 0)[0]
     for changed in (1.001, 0.999):  # the comparison itself
         off = least.copy()
         off[tuple(at)] *= changed
         with pytest.raises(RuntimeError, match="least cost"):
-            _same_places(name, search, found, off, position)
+            _same_places(name, search, result, off, position)
     off = position.copy()
     off[tuple(at)] = -1
     with pytest.raises(RuntimeError, match="feasible points"):
-        _same_places(name, search, found, least, off)
+        _same_places(name, search, result, least, off)
     off[tuple(at)] = (position[tuple(at)] + 5) % search.shape[2]
     with pytest.raises(RuntimeError, match="least cost"):
-        _same_places(name, search, found, least, off)
+        _same_places(name, search, result, least, off)
 
 
 @pytest.mark.rival
@@ -312,9 +312,9 @@ def test_what_is_not_installed_is_left_out_and_named(part, missing, extra, monke
     for name in missing:
         monkeypatch.setitem(sys.modules, name, None)
     (section,) = measure("small", threads=1, only=[part]).sections
-    told = "\n".join(section.notes)
+    notes = "\n".join(section.notes)
     for name in missing:
-        assert re.search(rf"\b{re.escape(name)}\b.* not installed \(pip install 'roofslate\[{extra}\]'\)", told)
+        assert re.search(rf"\b{re.escape(name)}\b.* not installed \(pip install 'roofslate\[{extra}\]'\)", notes)
     assert not any(name in str([*section.lines, *section.growth]) for name in ("numexpr", "numba", "JAX", "scipy"))
 
 

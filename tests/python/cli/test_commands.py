@@ -117,10 +117,10 @@ def test_csv_holds_what_evaluate_gives():
     assert len(rows) == 12
     assert list(rows[0]) == ["batch_size", "context_length", "pass_time", "compute_utilization"]
     for name in rows[0]:
-        wanted, _ = (
+        direct, _ = (
             a.to_numpy() for a in (expected[name].broadcast_like(expected["pass_time"]), expected["pass_time"])
         )
-        assert [float(row[name]) for row in rows] == wanted.reshape(-1).tolist()
+        assert [float(row[name]) for row in rows] == direct.reshape(-1).tolist()
 
 
 def test_rows_are_those_of_the_dataset():
@@ -274,7 +274,7 @@ def test_threads_change_nothing():
 
 
 def test_scenario_file_and_what_beats_it(tmp_path):
-    file = tmp_path / "cell.toml"
+    file = tmp_path / "replica.toml"
     file.write_text(
         'model = "DeepSeek-V3"\nhardware = "H200"\nchips = 8\nbatch_size = [1, 2, "3"]\ncontext_length = "1k:2k:2"\n'
     )
@@ -295,7 +295,7 @@ def test_scenario_file_and_what_beats_it(tmp_path):
         ('batch_size = "3 GB"', "it is in byte"),
         ('batch_size = "1:2"', "start:stop:points"),
         ('hardware = "H1000"', "did you mean 'H100'"),
-        ("[cell]\nbatch_size = 1", "unknown input 'cell'"),
+        ("[replica]\nbatch_size = 1", "unknown input 'replica'"),
         ("[batch_size]\nx = 1", "flat table"),
         ("batch_size = 2026-01-01", "batch_size"),
         ("batch_size = []", "empty"),
@@ -304,7 +304,7 @@ def test_scenario_file_and_what_beats_it(tmp_path):
     ],
 )
 def test_a_mistake_in_a_scenario_names_the_file(tmp_path, text, message):
-    file = tmp_path / "cell.toml"
+    file = tmp_path / "replica.toml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     result = run("evaluate", "pass_tokens", "--scenario", str(file))
     one_line(result)
@@ -429,9 +429,9 @@ def test_compare_takes_two_scenario_files(tmp_path):
     for name, batch in (("today", 64), ("tomorrow", 4096)):
         files.append(tmp_path / f"{name}.toml")
         files[-1].write_text(f'batch_size = {batch}\nhardware = "GB200 NVL72"\ncontext_length = "8k"\n')
-    told = output("compare", "pass_time", *map(str, files), "model=DeepSeek-V3", "context_length=1k")
+    printed = output("compare", "pass_time", *map(str, files), "model=DeepSeek-V3", "context_length=1k")
     sides = [{"batch_size": batch, "hardware": "GB200 NVL72"} for batch in (64, 4096)]
-    assert told == f"{rs.compare(*sides, 'pass_time', model='DeepSeek-V3', context_length='1k')}\n"
+    assert printed == f"{rs.compare(*sides, 'pass_time', model='DeepSeek-V3', context_length='1k')}\n"
     files[1].write_text("batch_size = [1, 2]")
     result = run("compare", "pass_tokens", *map(str, files))
     one_line(result)

@@ -45,8 +45,8 @@ def apart(decode_replicas, prefill_replicas, hours):
     if rs.value("prefill_pool_load", Settled(pool)) >= 1:
         return math.inf, math.inf, math.inf
     handed = {name: float(rs.value(quantity, Settled(pool))) for name, quantity in HANDED.items()}
-    own = Settled({**SERVICE, **ONE, "serving_mode": "disaggregated", "replicas": decode_replicas, **handed})
-    late, slow = (float(rs.value(name, own)) for name in ("time_to_first_token_p99", "time_per_output_token_p99"))
+    decode = Settled({**SERVICE, **ONE, "serving_mode": "disaggregated", "replicas": decode_replicas, **handed})
+    late, slow = (float(rs.value(name, decode)) for name in ("time_to_first_token_p99", "time_per_output_token_p99"))
     return hours * 8 * (prefill_replicas + decode_replicas) / 3600 / (50 * 500), late, slow
 
 
@@ -77,13 +77,13 @@ def test_both_modes_stand_in_one_table(plan):
         SERVICE, hardware="HGX H200", objective="cost_per_output_token", where=GOALS, progress=False,
         units={"cost_per_output_token": "USD/Mtoken"},
     )  # fmt: skip
-    own = table[table["serving_mode"] == "aggregated"]
-    assert own["cost_per_output_token"].tolist() == together.table["cost_per_output_token"].tolist()
-    assert own["prefill_replicas"].isna().all()
-    others = table[table["serving_mode"] == "disaggregated"]
-    assert (others["prefill_pool_load"] < 1).all()
-    spent = (others["chips"] * others["replicas"] + others["prefill_chips"] * others["prefill_replicas"]) * 3 / 3600
-    assert others["cost_per_output_token"].to_numpy() == pytest.approx((spent / 25000 * 1e6).to_numpy(), rel=1e-12)
+    aggregated = table[table["serving_mode"] == "aggregated"]
+    assert aggregated["cost_per_output_token"].tolist() == together.table["cost_per_output_token"].tolist()
+    assert aggregated["prefill_replicas"].isna().all()
+    split = table[table["serving_mode"] == "disaggregated"]
+    assert (split["prefill_pool_load"] < 1).all()
+    spent = (split["chips"] * split["replicas"] + split["prefill_chips"] * split["prefill_replicas"]) * 3 / 3600
+    assert split["cost_per_output_token"].to_numpy() == pytest.approx((spent / 25000 * 1e6).to_numpy(), rel=1e-12)
 
 
 def test_rows_are_inputs_of_any_call(plan):
@@ -151,7 +151,7 @@ def test_pools_apart_win_where_the_promise_is_tight_and_prompts_are_long(prompt,
     assert (least["disaggregated"] < least["aggregated"]) == (mode == "disaggregated")
 
 
-# ------------------------------------------------------------------------------------------------------ what is shown
+# -------------------------------------------------------------------------------------------------------------- display
 
 
 def test_pools_are_named_in_words(plan):
@@ -196,7 +196,7 @@ def test_bad_questions_are_refused_before_any_work():
 
 
 def test_a_limit_on_cost_moves_with_the_replicas():
-    """A quantity that another one replaces at a rate depends on what that one takes."""
+    """A quantity that another one replaces at a rate depends on the inputs of that one."""
     limit = rs.deploy(
         SERVICE, hardware="HGX H200", objective="time_to_first_token_p99", progress=False,
         where="cost_per_output_token <= 6 USD/Mtoken",
@@ -209,7 +209,7 @@ def test_a_limit_on_cost_moves_with_the_replicas():
 
 
 def drawn(number):
-    """A service with both pools, its forms and what the simulator makes of it."""
+    """A service with both pools, its closed forms and its simulation."""
     random = np.random.default_rng([4, number])
     slots = float(np.round(np.exp(random.uniform(np.log(16), np.log(256)))))
     answer = float(np.round(np.exp(random.uniform(np.log(64), np.log(512)))))
@@ -230,9 +230,9 @@ def drawn(number):
         prefill=rs.PrefillPool(pool, transfer_time=transfer), requests=200_000, progress=False,
     )  # fmt: skip
     work = token_time * prompt
-    own = {"prefill_time": work, "prompt_pass_overhead": fixed, "prompt_work_time": work, "prefill_replicas": pool}
+    prompts = {"prefill_time": work, "prompt_pass_overhead": fixed, "prompt_work_time": work, "prefill_replicas": pool}
     handed = {
-        name: float(rs.value(quantity, Settled(lengths | own)))
+        name: float(rs.value(quantity, Settled(lengths | prompts)))
         for name, quantity in HANDED.items()
         if name != "exposed_kv_transfer_time"
     }

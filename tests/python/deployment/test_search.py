@@ -52,16 +52,16 @@ def test_as_looking_at_every_layout(question):
             rs.deploy(question["more"], **requested)
         return
     plan = rs.deploy(question["more"], **requested, progress=False)
-    own = own_columns(question)
+    columns = own_columns(question)
     met = {key: x for key, x in expected.items() if not math.isnan(x)}
-    assert dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
+    assert dict(zip(plan.table[columns].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
     values = plan.table[name].to_numpy()
     assert np.array_equal(values, np.sort(values)[:: -1 if maximize else 1])
     if met:
         assert rs.value(name, plan.at(len(values))) == values[-1]
     rejected = plan.rejected.dropna(subset="margin")
-    others = set(rejected[own].itertuples(index=False, name=None)) if len(rejected) else set()
-    assert others == set(expected) - set(met)
+    refused = set(rejected[columns].itertuples(index=False, name=None)) if len(rejected) else set()
+    assert refused == set(expected) - set(met)
     assert (rejected["margin"] <= 0).all()
 
 
@@ -98,13 +98,13 @@ def test_training_is_as_looking_at_every_layout():
             key = (chips, stages, copies, tensor)
             expected[key] = min(expected.get(key, math.inf), rs.value("pretraining_cost", inputs))
     plan = rs.deploy(objective="pretraining_cost", where="pretraining_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
-    own = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
+    columns = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
     assert (
-        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["pretraining_cost"], strict=True))
+        dict(zip(plan.table[columns].itertuples(index=False, name=None), plan.table["pretraining_cost"], strict=True))
         == expected
     )
     assert len(expected) > 3
-    assert not set(plan.rejected[own].itertuples(index=False, name=None)) & set(expected)
+    assert not set(plan.rejected[columns].itertuples(index=False, name=None)) & set(expected)
     assert rs.value("pretraining_cost", plan.best) == plan.table["pretraining_cost"].iloc[0]
 
 
@@ -145,7 +145,7 @@ def test_training_searches_no_crowd():
 
 
 def test_chooser_of_the_lecture():
-    """DeepSeek takes one stage of 64 of the rack's 72 chips, 5T on 640-GB boards at least four."""
+    """DeepSeek takes one stage of 64 of the 72 chips, 5T on 640-GB boards four stages or more."""
     rack = rs.deploy(
         model="DeepSeek-V3", hardware="GB200", objective="pass_time", where="chips_per_stage <= scale_up_domain",
         batch_size=2400, context_length="10k", attention_data_parallel=1, layout="pool",
@@ -195,7 +195,7 @@ def test_margins_and_ranks(plan):
     full = plan.rejected["condition"] == memory
     assert set(plan.rejected["condition"][~full]) <= {*GOALS}
     assert full.to_numpy().nonzero()[0].min() == (~full).sum()  # those that could run come first
-    first = plan.rejected[full].iloc[0]  # weights that do not fit miss by what they lack
+    first = plan.rejected[full].iloc[0]  # weights that do not fit miss by the lacking memory
     used = rs.value(
         "min_deployed_bytes",
         {"model": "DeepSeek-V3", **SERVER},
@@ -310,7 +310,7 @@ def test_a_deployment_becomes_a_workbook(tmp_path):
 
 
 def test_one_machine_in_words():
-    """Without things to compare, the nearest layout is told where none can."""
+    """Without systems to compare, the error names the nearest layout if none is feasible."""
     some = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 ms", also="weight_format", **ONE)
     assert len(some.table)
     assert len(some.rejected)
@@ -343,10 +343,10 @@ def test_margin_of_sums():
     """Sums on both sides: the room is a share of the limit, the right side."""
     rule = "time_to_first_token + 5 * queue_time <= 2 * time_to_first_token + 100 ms"
     result = rs.deploy(chips=[8, 64], where=rule, also=["time_to_first_token", "queue_time"], **ONE).table
-    left = result["time_to_first_token"] + 5 * result["queue_time"]
-    right = 2 * result["time_to_first_token"] + 0.1
-    assert (left <= right).all()
-    assert np.allclose(result[rule], (right - left) / right, rtol=1e-12)
+    total = result["time_to_first_token"] + 5 * result["queue_time"]
+    limit = 2 * result["time_to_first_token"] + 0.1
+    assert (total <= limit).all()
+    assert np.allclose(result[rule], (limit - total) / limit, rtol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------------------ inputs
@@ -466,7 +466,7 @@ def test_what_no_layout_changes_is_compared_all_the_same():
 
 
 def test_margin_of_a_floor():
-    """Of what must be large, too, the margin is a share of the limit."""
+    """The margin is a fraction of the limit also for a lower limit."""
     floor = "tokens_per_second_per_user >= 40"
     result = rs.deploy(
         model="DeepSeek-V3", hardware="GB200 NVL72", objective="cost_per_output_token", where=floor, **SERVER
@@ -590,8 +590,8 @@ def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
 
 
 def test_calibrations_of_ones_own_and_lists_of_them():
-    own = dataclasses.replace(rs.calibration(), name="ours")
-    plan = rs.deploy(chips=64, calibration=own, **ONE)
+    renamed = dataclasses.replace(rs.calibration(), name="ours")
+    plan = rs.deploy(chips=64, calibration=renamed, **ONE)
     assert rs.value("cost_per_output_token", plan.best) == plan.table["cost_per_output_token"].iloc[0]
     both = rs.deploy(chips=64, calibration=["floor", "serving"], **ONE)
     assert set(both.table["calibration"]) == {"floor", "serving"}

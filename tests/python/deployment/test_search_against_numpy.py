@@ -26,8 +26,8 @@ def check(question):
     if not expected:
         return
     plan = rs.deploy(question["more"], **keywords(question), progress=False)
-    own = own_columns(question)
-    result = dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True))
+    columns = own_columns(question)
+    result = dict(zip(plan.table[columns].itertuples(index=False, name=None), plan.table[name], strict=True))
     met = {key: x for key, x in expected.items() if not math.isnan(x)}
     assert result.keys() == met.keys()
     assert agree([result[key] for key in met], [*met.values()], exact=False)

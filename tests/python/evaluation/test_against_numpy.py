@@ -65,13 +65,13 @@ def test_rows_and_values(numbers: range) -> None:
         used = {key: x for key, x in question.numbers.items() if key in Evaluator(question.inputs, [name]).taken(name)}
         columns = {key: [x * factor for factor in factors] for key, x in used.items()}
         table = pd.DataFrame(columns, index=range(4))
-        others = {key: x for key, x in question.inputs.items() if key not in table}
+        common = {key: x for key, x in question.inputs.items() if key not in table}
         try:
-            result = rs.frame(table, name, Settled(others))[name].to_numpy()
+            result = rs.frame(table, name, Settled(common))[name].to_numpy()
         except rs.RoofslateError:
             continue
         for k, factor in enumerate(factors):
-            row = {**others, **{key: x * factor for key, x in used.items()}}
+            row = {**common, **{key: x * factor for key, x in used.items()}}
             if math.isnan(result[k]) and (factor != 1 or fewer_chips_than_groups(question.numbers)):
                 continue  # a number outside of its range has no result
             expected = Evaluator(row, [name])
@@ -128,11 +128,11 @@ class Printed(ast.NodeVisitor):
         return (all if isinstance(node.op, ast.And) else any)(self.visit(part) for part in node.values)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        left, (relation,), (right,) = node.left, node.ops, node.comparators
-        a, b = self.visit(left), self.visit(right)
+        lhs, (relation,), (rhs,) = node.left, node.ops, node.comparators
+        a, b = self.visit(lhs), self.visit(rhs)
         if isinstance(b, str):
-            assert isinstance(left, ast.Name)
-            b = entries()[left.id].choices.index(b)
+            assert isinstance(lhs, ast.Name)
+            b = entries()[lhs.id].choices.index(b)
         return RELATIONS[type(relation)](a, b)
 
     def _apply(self, operation: str, *operands: ast.expr) -> Any:

@@ -103,7 +103,7 @@ def test_a_preset_may_supply_it():
 
 @pytest.mark.usefixtures("answer_cost")
 def test_it_may_be_supplied_and_others_rest_on_it():
-    rs.define("day_cost", "USD/s", "answer_cost * 3 seq / 1 s", brief="what a day takes")
+    rs.define("day_cost", "USD/s", "answer_cost * 3 seq / 1 s", brief="cost of a day")
     assert rs.value("day_cost", answer_cost="2 USD/seq") == 6
     assert rs.value("day_cost", cost_per_token=1.0, output_tokens=2) == 6
     assert rs.quantity("answer_cost").used_by == ("day_cost",)
@@ -134,9 +134,9 @@ def test_symbols_are_typeset():
 
 
 def test_a_number_may_be_a_quantity():
-    rs.define("tariff", "USD/token", lambda: 3e-6, brief="what we charge")
-    rs.define("fee", "USD", lambda: rs.math.constant("2 USD") * 3, brief="what we charge")
-    rs.define("price", "USD/token", "3 USD/Mtoken", brief="what we charge")
+    rs.define("tariff", "USD/token", lambda: 3e-6, brief="our price")
+    rs.define("fee", "USD", lambda: rs.math.constant("2 USD") * 3, brief="our price")
+    rs.define("price", "USD/token", "3 USD/Mtoken", brief="our price")
     assert [rs.value(name) for name in ("tariff", "fee", "price")] == [3e-6, 6.0, 3e-6]
     rs.define("gain", "1", lambda tariff, cost_per_token: tariff / cost_per_token, brief="x")
     assert rs.value("gain", cost_per_token=1e-6) == 3.0
@@ -183,8 +183,8 @@ def test_the_same_once_more_is_no_mistake():
 
 def test_another_one_needs_replace():
     rs.define("longer", "s", double, brief="x")
-    told = str(refused("longer", "s", lambda pass_time: 3 * pass_time))
-    assert "it is defined already, as longer = 2 * pass_time; replace=True puts this one in its place" in told
+    message = str(refused("longer", "s", lambda pass_time: 3 * pass_time))
+    assert "it is defined already, as longer = 2 * pass_time; replace=True puts this one in its place" in message
     rs.define("longest", "s", lambda longer: 10 * longer, brief="x")
     rs.define("longer", "s", lambda pass_time: 3 * pass_time, brief="y", replace=True)
     assert rs.value("longest", pass_time=1) == 30
@@ -211,8 +211,8 @@ def test_cycles_are_refused():
     rs.define("one", "s", double, brief="x")
     rs.define("two", "s", lambda one: one * 2, brief="x")
     rs.define("three", "s", lambda two, chips: two * (chips / chips), brief="x")
-    told = str(refused("one", "s", lambda three: three / 2, replace=True))
-    assert "it would need itself: one <- three <- two <- one" in told
+    message = str(refused("one", "s", lambda three: three / 2, replace=True))
+    assert "it would need itself: one <- three <- two <- one" in message
     assert "it would need itself: one <- one" in str(refused("one", "s", "one / 2", replace=True))
     assert "takes the quantity itself" in str(refused("one", "s", lambda one: one / 2, replace=True))
     assert rs.value("three", pass_time=1, chips=1) == 4
@@ -264,7 +264,7 @@ def test_a_scope_leaves_no_registry_behind(decode):
         return sum(issubclass(type(x), Registry) for x in gc.get_objects())  # a dead proxy has no class
 
     decode = Settled(decode)
-    others = Settled({name: x for name, x in decode.items() if name != "batch_size"})
+    common = Settled({name: x for name, x in decode.items() if name != "batch_size"})
     rows = pd.DataFrame({"batch_size": [1.0, 2.0]})
     small = {"model": "Llama-3.1-8B", "hardware": "H100", "chips": [1, 2], "concurrency": 8, "context_length": 1000}
     before = None
@@ -273,9 +273,9 @@ def test_a_scope_leaves_no_registry_behind(decode):
             rs.define("twice", "s", "2 * pass_time", brief="twice a pass")
             rs.value("twice", decode)
             rs.evaluate(["twice", "pass_time"], Settled({**decode, "context_length": [1, 2]}))
-            rs.frame(rows, "twice", others)
-            rs.best("twice", Settled({**others, "batch_size": [1, 2]}), over="batch_size", where="twice <= 1 s")
-            rs.solve("batch_size", "twice == 50 ms", others)
+            rs.frame(rows, "twice", common)
+            rs.best("twice", Settled({**common, "batch_size": [1, 2]}), over="batch_size", where="twice <= 1 s")
+            rs.solve("batch_size", "twice == 50 ms", common)
             rs.sensitivity("twice", decode)
             rs.explain("twice", decode)
             rs.deploy(small, objective="twice")
@@ -310,7 +310,7 @@ def test_a_scope_is_used_again():
 
 
 def test_a_definition_hides_one_from_outside():
-    """A library is not disturbed by what its user defines, and does not disturb it."""
+    """A library and its user do not disturb each other by their definitions."""
     rs.define("margin", "USD/token", "cost_per_token * 2", brief="the user's")
     rs.define("profit", "USD", "margin * 1 Mtok", brief="the user's")
     with rs.definitions():
@@ -323,8 +323,8 @@ def test_a_definition_hides_one_from_outside():
         assert rs.value("profit", cost_per_token=4) == 2
     assert rs.value("profit", cost_per_token=1) == 2e6
     with rs.definitions():
-        told = str(refused("margin", "USD", "profit / 2"))
-        assert "it takes 'profit', which rests on the 'margin' from outside that it would hide" in told
+        message = str(refused("margin", "USD", "profit / 2"))
+        assert "it takes 'profit', which rests on the 'margin' from outside that it would hide" in message
         rs.define("margin", "USD/token", "cost_per_token * 2", brief="the user's")
         assert "profit" in entries()
 
@@ -427,34 +427,34 @@ print("day_cost" in rs.quantities().index)
 
 def lazy(scale):
     """Lazy results of quantities that are gone before they are computed, and eager ones."""
-    whole = {"batch_size": xr.DataArray(np.geomspace(1, 8192, 60), dims="batch_size"), **CELL}
-    cut = {**whole, "batch_size": whole["batch_size"].chunk(25)}
+    eager = {"batch_size": xr.DataArray(np.geomspace(1, 8192, 60), dims="batch_size"), **CELL}
+    cut = {**eager, "batch_size": eager["batch_size"].chunk(25)}
     with rs.definitions():
         rs.define("scaled", "s", lambda pass_time: scale * pass_time, brief="x")
         rs.define("scaled_cost", "USD", lambda scaled, replica_price: scaled * replica_price, brief="x")
         names = ["scaled_cost", "scaled", "pass_time"]
-        later, now = rs.evaluate(names, cut), rs.evaluate(names, whole)
+        later, now = rs.evaluate(names, cut), rs.evaluate(names, eager)
         question = {"where": "scaled <= 1 s", "also": "scaled_cost"}
         folds = [
             (rs.best("scaled_cost", axes, over="batch_size", **question), rs.count("scaled >= 20 ms", axes),
              rs.quantiles("scaled_cost", [0.1, 0.5], axes), rs.histogram("scaled", axes, bins=5)["count"])
-            for axes in (cut, whole)
+            for axes in (cut, eager)
         ]  # fmt: skip
     return later, now, folds
 
 
 def check_lazy():
-    made = [lazy(scale) for scale in (2.0, 3.0)]
-    rs.define("scaled", "1", lambda: 4, brief="what a task must not take")
-    assert made[0][0].scaled.data.name != made[1][0].scaled.data.name
-    for later, now, folds in made:
+    results = [lazy(scale) for scale in (2.0, 3.0)]
+    rs.define("scaled", "1", lambda: 4, brief="not for tasks")
+    assert results[0][0].scaled.data.name != results[1][0].scaled.data.name
+    for later, now, folds in results:
         xr.testing.assert_identical(later.compute(), now)
         for result, expected in zip(*folds, strict=True):
             if isinstance(result, int):
                 assert result == expected
             else:
                 xr.testing.assert_identical(result, expected)
-    assert float(made[0][1].scaled[0]) * 1.5 == pytest.approx(float(made[1][1].scaled[0]), rel=1e-15)
+    assert float(results[0][1].scaled[0]) * 1.5 == pytest.approx(float(results[1][1].scaled[0]), rel=1e-15)
 
 
 def test_tasks_carry_their_definitions():

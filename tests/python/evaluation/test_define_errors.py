@@ -1,4 +1,4 @@
-"""Mistakes in definitions: each is told at once, with its kind and its place."""
+"""Mistakes in definitions: errors at once, with kind and place."""
 
 import functools
 import inspect
@@ -20,13 +20,13 @@ _scope = pytest.fixture(scope, autouse=True)
 
 def outside():
     """A value of another formula, long over."""
-    kept = []
-    rs.define("leaking", "s", lambda pass_time: kept.append(pass_time) or pass_time, brief="x")
-    return kept[0]
+    leaked = []
+    rs.define("leaking", "s", lambda pass_time: leaked.append(pass_time) or pass_time, brief="x")
+    return leaked[0]
 
 
 MISTAKES = [
-    # units: both of them, and what has them
+    # units: both of them, and their owners
     (lambda pass_time, kv_bytes: pass_time + kv_bytes, "'pass_time' is in s, but 'kv_bytes' is in byte"),
     (lambda pass_time: pass_time - 1, "'pass_time' is in s, but '1' is a number (unit 1); a number with a unit is"),
     (lambda pass_time: rs.math.constant("1 GB") < pass_time, "'1e+09' is in byte, but 'pass_time' is in s"),
@@ -41,7 +41,7 @@ MISTAKES = [
     (lambda batch_size: rs.math.constant("30 %") + batch_size, "'0.3' is a number (unit 1), but 'batch_size' is in"),
     (lambda pass_time: rs.math.constant("3 furlong") + pass_time, "unknown unit 'furlong'"),
     ("pass_time * 2 s", "'pass_time * 2 s' is in s^2, but s was expected"),
-    # what Python would decide
+    # decisions of Python
     (lambda pass_time: max(0, pass_time), "'0 < pass_time' is only recorded"),
     (lambda pass_time: max(pass_time, 0), "of max and min rs.math.maximum and rs.math.minimum"),
     (lambda pass_time, compute_time: min(pass_time, compute_time), "rs.math.maximum and rs.math.minimum"),
@@ -123,9 +123,9 @@ MISTAKES = [
 def test_a_mistake_is_told_at_once(formula, message):
     with pytest.raises(errors.RoofslateError) as caught:
         rs.define("wrong", "s", formula, brief="x")
-    told = str(caught.value)
-    assert message in told
-    assert told.startswith("formula " if isinstance(formula, str) else "definition of 'wrong': ")
+    text = str(caught.value)
+    assert message in text
+    assert text.startswith("formula " if isinstance(formula, str) else "definition of 'wrong': ")
     assert "wrong" not in entries()
     units_differ = isinstance(caught.value, errors.UnitError)
     assert units_differ == any(
@@ -230,9 +230,9 @@ def test_names_that_calls_use_are_refused():
     arguments = [inspect.signature(call).parameters.values() for call in calls]
     keywords = {
         p.name
-        for own in arguments
-        if any(p.kind is p.VAR_KEYWORD and p.name == "inputs" for p in own)
-        for p in own
+        for parameters in arguments
+        if any(p.kind is p.VAR_KEYWORD and p.name == "inputs" for p in parameters)
+        for p in parameters
         if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
     }
     assert len(keywords) > 10
@@ -268,9 +268,9 @@ def test_names_that_calls_use_are_refused():
     ],
 )
 def test_texts_that_are_refused(keywords, message):
-    told = str(refused("x1", keywords.pop("unit", "s"), lambda pass_time: pass_time, **keywords))
-    assert message in told
-    assert len(told) < 500
+    text = str(refused("x1", keywords.pop("unit", "s"), lambda pass_time: pass_time, **keywords))
+    assert message in text
+    assert len(text) < 500
 
 
 def test_texts_that_are_taken():

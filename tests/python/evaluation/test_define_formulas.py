@@ -141,7 +141,7 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
                 continue  # a definition takes finite numbers
             if not inputs.keys().isdisjoint(BUILT[name].replaced_where):
                 continue  # the registry takes another formula there, which has its own copy
-            if kind == "chained":  # a supplied quantity is that of the copy
+            if kind == "chained":  # a supplied quantity is the copy's
                 inputs = {
                     f"copy_of_{n}" if n in BUILT and is_copied(n) and not BUILT[n].choices else n: x
                     for n, x in inputs.items()
@@ -151,7 +151,7 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
             try:
                 result = rs.value(f"copy_of_{name}", Settled(inputs))
             except errors.MissingInput:
-                assert kind == "chained"  # an input that falls back on a formula takes that of the registry
+                assert kind == "chained"  # an input that falls back on a formula takes the registry's
                 continue
             expected = rs.value(name, Settled({n.removeprefix("copy_of_"): x for n, x in inputs.items()}))
             if isinstance(expected, str):
@@ -222,8 +222,8 @@ def computed(tree, values):
     if kind == "scaled":
         return parts[0] * computed(parts[1], values)
     if kind == "where":
-        relation, *rest, turned = parts
-        a, b, yes, no = (computed(part, values) for part in rest)
+        relation, *operands, turned = parts
+        a, b, yes, no = (computed(part, values) for part in operands)
         holds = getattr(operator, relation)(a, b)
         both = rs.math.logical_and(rs.math.logical_or(holds, a < b), rs.math.logical_not(b > a * 2))
         return rs.math.where(both if turned else holds, yes, no)
@@ -251,11 +251,11 @@ def test_what_is_defined_is_what_numpy_computes(tree, seed):
     def formula(pass_time, compute_time, kv_fetch_time):
         return computed(tree, {"pass_time": pass_time, "compute_time": compute_time, "kv_fetch_time": kv_fetch_time})
 
-    along = Settled({name: xr.DataArray(x, dims="point") for name, x in values.items()})
+    points = Settled({name: xr.DataArray(x, dims="point") for name, x in values.items()})
     with rs.definitions():
         rs.define("tried", "s", formula, brief="x")
-        result = rs.evaluate("tried", along)
-        counts = [rs.count("tried <= 1 s", along, prune=prune) for prune in (False, True)]
+        result = rs.evaluate("tried", points)
+        counts = [rs.count("tried <= 1 s", points, prune=prune) for prune in (False, True)]
         low, high = rs.bounds("tried", Settled({name: (x.min(), x.max()) for name, x in values.items()}))
     np.testing.assert_array_equal(result, np.broadcast_to(expected, 60))
     assert counts == [(result <= 1).sum()] * 2
@@ -313,7 +313,7 @@ def test_functions_in_a_formula():
     assert value(lambda overlap: m.choose(overlap, none=3, serial_kv=2, board=1)) == 1
     assert value(lambda overlap: m.where(overlap != "board", 1, 2)) == 2
     assert value(lambda weight_format, kv_format: m.where(weight_format == kv_format, 1, 2)) == 2
-    assert value(lambda batch_size: batch_size + 1, "sequence") == 4  # what is counted may be left out of a number
+    assert value(lambda batch_size: batch_size + 1, "sequence") == 4  # a counting unit may be left out of a number
     assert value(lambda overlap: m.where("board" == overlap, 1, 2)) == 1  # noqa: SIM300
     assert value(lambda pass_time, chips: pass_time + 0 * chips, "s") == 0.04  # zero fits every unit
     assert value(lambda chips: m.erlang_c(chips, 0.5)) == m.erlang_c(2, 0.5)

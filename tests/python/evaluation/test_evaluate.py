@@ -1,4 +1,4 @@
-"""`evaluate`: what goes in, what comes out, and what the result says of itself."""
+"""`evaluate`: inputs, results, and attributes of the results."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from roofslate.registry.registry import entries
 PRESETS = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "prices": "lecture"}
 
 
-# ------------------------------------------------------------------------------------------------------ what comes out
+# --------------------------------------------------------------------------------------------------------------- result
 
 
 def test_results_carry_their_own_dims_units_and_meaning(decode):
@@ -150,7 +150,7 @@ def test_float32_into_given_memory_is_rounded_once(decode):
 
 
 @pytest.mark.usefixtures("instruction_set")
-@pytest.mark.parametrize("first", [0, 1])  # on a cache line and beside one
+@pytest.mark.parametrize("first", [0, 1])  # on a cache line and next to one
 def test_float32_with_every_instruction_set(decode, first):
     question = {**decode, "batch_size": np.geomspace(1, 1e4, 100_003)}
     memory = np.empty(100_004, np.float32)
@@ -198,7 +198,7 @@ def copy_of_decode(decode):
     return dict(decode)
 
 
-# --------------------------------------------------------------------------------------------------------- what goes in
+# --------------------------------------------------------------------------------------------------------------- inputs
 
 
 @pytest.mark.parametrize(
@@ -384,10 +384,10 @@ def test_presets_make_an_axis():
 
 def test_an_explicit_input_beats_a_preset_and_a_preset_a_default():
     question = {"batch_size": 64, "context_length": "8k"}
-    there = rs.value("model_bytes", model="DeepSeek-V3")
+    by_preset = rs.value("model_bytes", model="DeepSeek-V3")
     assert rs.value("model_bytes", model="DeepSeek-V3", total_parameters=1e12, bytes_per_weight=2) == 2e12
     assert rs.value("model_bytes", bytes_per_weight=2, total_parameters=1e12, model="DeepSeek-V3") == 2e12
-    assert there == rs.models["DeepSeek-V3"]["total_parameters"] * rs.value("bytes_per_weight", model="DeepSeek-V3")
+    assert by_preset == rs.models["DeepSeek-V3"]["total_parameters"] * rs.value("bytes_per_weight", model="DeepSeek-V3")
     fewer = rs.evaluate("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", chips=[36, 72], **question)
     assert float(fewer[1]) == rs.value("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", **question)
     assert fewer[0] > fewer[1]
@@ -396,7 +396,7 @@ def test_an_explicit_input_beats_a_preset_and_a_preset_a_default():
 
 
 def test_an_input_without_effect_is_refused():
-    """kv_heads beside a preset that supplies what follows from it."""
+    """kv_heads with a preset that supplies a dependent of it."""
     for call in (rs.evaluate, rs.value):
         with pytest.raises(errors.IneffectiveInput) as caught:
             call("kv_bytes_per_token", model="lecture", kv_heads=1)
@@ -438,13 +438,13 @@ AXES = {
 @pytest.mark.parametrize("count", [12, 16])
 def test_many_axes(count):
     axes = dict(list(AXES.items())[:count])
-    rest = {name: values[0] for name, values in AXES.items() if name not in axes}
-    result = rs.evaluate("cost_per_token", {**axes, **rest})
+    scalars = {name: values[0] for name, values in AXES.items() if name not in axes}
+    result = rs.evaluate("cost_per_token", {**axes, **scalars})
     assert result.dims == tuple(axes)[:15] + (("overlap",) if count == 16 else ())
     rng = np.random.default_rng(3)
     for _ in range(20):
         point = {name: values[rng.integers(0, 2)] for name, values in axes.items()}
-        assert float(result.sel(point)) == rs.value("cost_per_token", {**point, **rest})
+        assert float(result.sel(point)) == rs.value("cost_per_token", {**point, **scalars})
 
 
 def test_too_many_axes_are_refused():

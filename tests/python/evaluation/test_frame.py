@@ -20,15 +20,15 @@ def three_rows():
     )
 
 
-@pytest.fixture(name="rest")
-def what_is_the_same_for_all(decode):
+@pytest.fixture(name="scenario")
+def scenario_of_all_rows(decode):
     return {name: x for name, x in decode.items() if name not in ("batch_size", "context_length")}
 
 
-def test_rows_are_points(table, rest):
-    result = rs.frame(table, ["pass_time", "bottleneck"], rest)
+def test_rows_are_points(table, scenario):
+    result = rs.frame(table, ["pass_time", "bottleneck"], scenario)
     for label, row in table.iterrows():
-        point = {**rest, **row.to_dict()}
+        point = {**scenario, **row.to_dict()}
         assert result.loc[label, "pass_time"] == rs.value("pass_time", point)
         assert result.loc[label, "bottleneck"] == rs.value("bottleneck", point)
     assert list(result.columns) == ["pass_time", "bottleneck"]
@@ -46,22 +46,22 @@ def test_rows_are_points(table, rest):
     ],
     ids=["range", "repeated", "multi", "dates"],
 )
-def test_the_index_is_kept(table, rest, index):
+def test_the_index_is_kept(table, scenario, index):
     table.index = index
-    result = rs.frame(table, "pass_time", rest)
+    result = rs.frame(table, "pass_time", scenario)
     assert result.index.equals(index)
     assert result.index.names == index.names
     assert table.join(result).shape == (3, 3) if index.is_unique else True
 
 
-def test_the_table_is_left_as_it_is(table, rest):
+def test_the_table_is_left_as_it_is(table, scenario):
     before = table.copy(deep=True)
-    rs.frame(table, "pass_time", rest)
+    rs.frame(table, "pass_time", scenario)
     pd.testing.assert_frame_equal(table, before)
 
 
-def test_no_rows_and_no_columns(rest):
-    empty = rs.frame(pd.DataFrame({"batch_size": [], "context_length": []}), ["pass_time", "bottleneck"], rest)
+def test_no_rows_and_no_columns(scenario):
+    empty = rs.frame(pd.DataFrame({"batch_size": [], "context_length": []}), ["pass_time", "bottleneck"], scenario)
     assert list(empty.columns) == ["pass_time", "bottleneck"]
     assert len(empty) == 0
     same = rs.frame(pd.DataFrame(index=[1, 2]), "pass_tokens", batch_size=3)
@@ -70,8 +70,8 @@ def test_no_rows_and_no_columns(rest):
     assert one["pass_tokens"].tolist() == [7]
 
 
-def test_a_result_that_is_the_same_for_all_rows(table, rest):
-    assert rs.frame(table, "hbm_drain_time", rest, ignore=list(table))["hbm_drain_time"].tolist() == [0.024] * 3
+def test_a_result_that_is_the_same_for_all_rows(table, scenario):
+    assert rs.frame(table, "hbm_drain_time", scenario, ignore=list(table))["hbm_drain_time"].tolist() == [0.024] * 3
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def test_rows_that_break_a_bound_are_bad():
         assert result["expert_coverage"].isna().tolist() == [True, False]
 
 
-def test_units(table, rest):
-    plain = rs.frame(table, ["cost_per_token", "pass_time"], rest)
-    result = rs.frame(table, ["cost_per_token", "pass_time"], rest, units={"cost_per_token": "USD/Mtoken"})
+def test_units(table, scenario):
+    plain = rs.frame(table, ["cost_per_token", "pass_time"], scenario)
+    result = rs.frame(table, ["cost_per_token", "pass_time"], scenario, units={"cost_per_token": "USD/Mtoken"})
     assert np.allclose(result["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15, atol=0)
     assert result["pass_time"].equals(plain["pass_time"])
 
@@ -211,17 +211,17 @@ def test_threads_change_nothing(decode):
     table = pd.DataFrame(
         {"batch_size": 1 + 4000 * rng.random(300_001), "context_length": 1 + 1e5 * rng.random(300_001)}
     )
-    rest = {name: x for name, x in decode.items() if name not in table}
-    one, three = (rs.frame(table, ["cost_per_token", "bottleneck"], rest, threads=n) for n in (1, 3))
+    scenario = {name: x for name, x in decode.items() if name not in table}
+    one, three = (rs.frame(table, ["cost_per_token", "bottleneck"], scenario, threads=n) for n in (1, 3))
     pd.testing.assert_frame_equal(one, three, check_exact=True)
 
 
-def test_columns_that_are_no_inputs(table, rest):
+def test_columns_that_are_no_inputs(table, scenario):
     table = table.assign(note="x", remark=1)
-    assert list(rs.frame(table, "pass_time", rest, ignore=["note", "remark", "not there"]).columns) == ["pass_time"]
-    assert list(rs.frame(table.drop(columns="remark"), "pass_time", rest, ignore="note").columns) == ["pass_time"]
+    assert list(rs.frame(table, "pass_time", scenario, ignore=["note", "remark", "not there"]).columns) == ["pass_time"]
+    assert list(rs.frame(table.drop(columns="remark"), "pass_time", scenario, ignore="note").columns) == ["pass_time"]
     with pytest.raises(errors.UnknownName, match="'note'"):
-        rs.frame(table, "pass_time", rest)
+        rs.frame(table, "pass_time", scenario)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,7 @@ def test_a_row_does_not_depend_on_the_others():
 @pytest.mark.parametrize("choice", ["expected", "all"])
 def test_presets_and_choices(choice):
     table = table_of_presets(60).assign(expert_reads=choice)
-    table = table[~table["model"].isin(["lecture", "lecture training"])]  # they do not tell their experts
+    table = table[~table["model"].isin(["lecture", "lecture training"])]  # their experts are unknown
     table.loc[table.index[::3], "expert_reads"] = "all"
     result = rs.frame(table, ASKED, SAME)
     for k, row in table.iterrows():
@@ -366,13 +366,13 @@ def test_names_that_are_missing(kind):
     table = table_of_presets(40)
     table["model"] = table["model"].where(np.arange(40) % 4 > 0, None).astype(kind)
     table["hardware"] = table["hardware"].where(np.arange(40) % 7 > 0, None).astype(kind)
-    whole = table["model"].notna() & table["hardware"].notna()
-    with pytest.warns(errors.RoofslateWarning, match=f"{(~whole).sum()} of 40 rows"):
+    complete = table["model"].notna() & table["hardware"].notna()
+    with pytest.warns(errors.RoofslateWarning, match=f"{(~complete).sum()} of 40 rows"):
         result = rs.frame(table, ASKED, **SAME)
-    assert result.notna().all(axis=1).tolist() == whole.tolist()
-    assert result.isna().all(axis=1).tolist() == (~whole).tolist()
-    expected = rs.frame(table[whole], ASKED, **SAME)
-    pd.testing.assert_frame_equal(result[whole], expected, check_exact=True)
+    assert result.notna().all(axis=1).tolist() == complete.tolist()
+    assert result.isna().all(axis=1).tolist() == (~complete).tolist()
+    expected = rs.frame(table[complete], ASKED, **SAME)
+    pd.testing.assert_frame_equal(result[complete], expected, check_exact=True)
 
 
 def test_no_row_names_a_preset():
@@ -403,7 +403,7 @@ def test_what_bounds_a_preset():
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
         same = rs.frame(table.drop(columns="experts_per_token"), "expert_coverage", experts_per_token=200)
     assert same.equals(result)
-    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # of a row that is no machine nothing is told
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # nothing is said of a row without a machine
         both = rs.frame(table, ["pass_tokens", "expert_coverage"])
     assert both["pass_tokens"].isna().tolist() == [False, True]
 
@@ -450,12 +450,12 @@ def test_bad_rows_are_found_wherever_they_are():
 
 
 def test_progress_counts_rows():
-    told = []
-    tell = row_checks.told_of_part(lambda *rows: told.append(rows), 20, 10, 60)
+    reports = []
+    tell = row_checks.told_of_part(lambda *rows: reports.append(rows), 20, 10, 60)
     assert callable(tell)
     for points in (0, 150, 300):
         tell(points, 300)
-    assert told == [(20, 60), (25, 60), (30, 60)]
+    assert reports == [(20, 60), (25, 60), (30, 60)]
     assert row_checks.told_of_part(None, 20, 10, 60) is False
 
 

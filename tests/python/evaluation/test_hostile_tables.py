@@ -23,11 +23,11 @@ pq = pytest.importorskip("pyarrow.parquet", reason="rs.sweep needs pyarrow")
 
 pytestmark = pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarning")
 
-# A table, and the results that it has: a list of numbers, None for an empty one; or part of the error.
+# A table, and its results: a list of numbers, None for an empty one; or part of the error.
 CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
     "empty": (b"", "is empty"),
-    "a mark of byte order alone": (b"\xef\xbb\xbf", "is empty"),
-    "ends of lines alone": (b"\n\n\n", "is empty"),
+    "only a mark of byte order": (b"\xef\xbb\xbf", "is empty"),
+    "only ends of lines": (b"\n\n\n", "is empty"),
     "a blank": (b"   \n", "unknown input"),
     "header alone": (b"batch_size\n", []),
     "header without an end": (b"batch_size", []),
@@ -38,7 +38,7 @@ CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
     "Latin-1 in the header": ("größe,batch_size\n1,1\n".encode("latin-1"), "line 1: the names of columns are not"),
     "Latin-1 in a field": ("batch_size,note\n1,a\n2,é\n".encode("latin-1"), "line 3: a field is not UTF-8"),
     "half a character": (b"batch_size\n\xed\xa0\x80\n", "line 2: a field is not UTF-8"),
-    "NUL in a cell": (b"batch_size\n1\x002\n", "line 2: batch_size: cannot read '1\\x002'"),
+    "NUL in a field": (b"batch_size\n1\x002\n", "line 2: batch_size: cannot read '1\\x002'"),
     "NUL in a name": (b"batch\x00_size\n1\n", "unknown input 'batch\\x00_size'"),
     "NUL alone": (bytes(100), "unknown input"),
     "a line of NUL": (b"batch_size\n1\n\0\n", "line 3: batch_size: cannot read '\\x00'"),
@@ -86,7 +86,7 @@ CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
     "words for nothing": (b"batch_size\nNA\nnull\nNone\n2\n", [None, None, None, 2]),
     "truth": (b"batch_size\ntrue\n", "cannot read 'true'"),
     "a date": (b"batch_size\n2026-01-01\n", "cannot read '2026-01-01'"),
-    "a cell of megabytes": (b"batch_size,note\n1," + b"x" * 3_000_000 + b"\n", "line 2: "),
+    "a field of megabytes": (b"batch_size,note\n1," + b"x" * 3_000_000 + b"\n", "line 2: "),
     "a name of megabytes": (b"x" * 3_000_000 + b",batch_size\n1,1\n", "line 1: field larger than"),
     "an escape": (b"batch_size\n\x1b[31m\n", "cannot read '\\x1b[31m'"),
     "an escape for a name": (b"\x1b]0;title\x07,batch_size\n1,1\n", "unknown input '\\x1b]0;title\\x07'"),

@@ -68,20 +68,20 @@ def test_a_row_does_not_depend_on_the_others(tmp_path, model):
     table = pd.DataFrame(
         {"model": [*MODELS, model], "hardware": ["H200", "B200 (lecture)", "H100", "GB200", "A100-80"]}
     )
-    rest = {"batch_size": 64, "context_length": "8k", "chips": 64}
+    scenario = {"batch_size": 64, "context_length": "8k", "chips": 64}
     outputs = ["pass_time", "balance_tokens", "kv_bytes_per_token"]
-    rs.sweep(written(table, tmp_path / "in.parquet"), outputs, tmp_path / "out.parquet", rest)
+    rs.sweep(written(table, tmp_path / "in.parquet"), outputs, tmp_path / "out.parquet", scenario)
     for _, row in read(tmp_path / "out.parquet").iterrows():
         for name in outputs:
-            assert row[name] == rs.value(name, rest, model=row["model"], hardware=row["hardware"])
+            assert row[name] == rs.value(name, scenario, model=row["model"], hardware=row["hardware"])
 
 
 def test_threads_and_inputs_and_units(tmp_path):
     table = scenarios(50)[["batch_size", "model"]]
     path = written(table, tmp_path / "in.parquet")
-    rest = {"hardware": "GB200 NVL72", "context_length": "8k", "chip_price": "3 USD/h"}
+    scenario = {"hardware": "GB200 NVL72", "context_length": "8k", "chip_price": "3 USD/h"}
     in_units = {"cost_per_token": "USD/Mtoken"}
-    expected = rs.frame(table, "cost_per_token", units=in_units, **rest)
+    expected = rs.frame(table, "cost_per_token", units=in_units, **scenario)
     for threads in (1, 2):
         rs.sweep(
             path,
@@ -90,7 +90,7 @@ def test_threads_and_inputs_and_units(tmp_path):
             units=in_units,
             threads=threads,
             overwrite=True,
-            **rest,
+            **scenario,
         )
         result = read(tmp_path / "out.parquet")
         assert result["cost_per_token"].equals(expected["cost_per_token"])
@@ -111,14 +111,14 @@ def test_bad_rows_are_empty_and_counted_once(tmp_path):
     ]
     (tmp_path / "in.csv").write_text("\n".join(lines))
     for target in (tmp_path / "out.csv", tmp_path / "out.parquet"):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             rs.sweep(tmp_path / "in.csv", ["pass_tokens", "overlap"], target, Settled())
-        assert [str(w.message) for w in told] == [
+        assert [str(w.message) for w in warned] == [
             "4 of 6 rows have no results: an input is missing or outside of its range"
         ]
-        assert told[0].category is rs.RoofslateWarning
-        assert told[0].filename == __file__
+        assert warned[0].category is rs.RoofslateWarning
+        assert warned[0].filename == __file__
     text = (tmp_path / "out.csv").read_text().splitlines()
     assert text == [
         "batch_size,model,pass_length,pass_tokens,overlap",
@@ -138,9 +138,9 @@ def test_bad_rows_are_empty_and_counted_once(tmp_path):
 
 def test_never_is_inf_and_undefined_is_empty(tmp_path, decode):
     table = pd.DataFrame({"context_length": [1.0, 1e9]})
-    rest = {name: x for name, x in decode.items() if name not in table}
-    rs.sweep(written(table, tmp_path / "in.parquet"), "balance_batch_at_context", tmp_path / "out.csv", rest)
-    expected = rs.frame(table, "balance_batch_at_context", rest)["balance_batch_at_context"]
+    scenario = {name: x for name, x in decode.items() if name not in table}
+    rs.sweep(written(table, tmp_path / "in.parquet"), "balance_batch_at_context", tmp_path / "out.csv", scenario)
+    expected = rs.frame(table, "balance_batch_at_context", scenario)["balance_batch_at_context"]
     assert doubles(read(tmp_path / "out.csv")["balance_batch_at_context"]).tolist() == expected.tolist()
     assert (tmp_path / "out.csv").read_text().endswith(",inf\n")
 

@@ -82,9 +82,9 @@ def test_a_target_that_appears_meanwhile_is_not_replaced(tmp_path):
 def test_progress_and_what_it_raises(tmp_path, monkeypatch):
     monkeypatch.setattr(table_files, "_ROWS", 10)
     path = written(scenarios(25)[["batch_size"]], tmp_path / "in.parquet")
-    told = []
-    rs.sweep(path, "pass_tokens", tmp_path / "out.csv", progress=lambda *rows: told.append(rows))
-    assert told == [(0, 25), (10, 25), (20, 25), (25, 25)]
+    reports = []
+    rs.sweep(path, "pass_tokens", tmp_path / "out.csv", progress=lambda *rows: reports.append(rows))
+    assert reports == [(0, 25), (10, 25), (20, 25), (25, 25)]
 
     def stop(done, _):
         if done:
@@ -96,7 +96,7 @@ def test_progress_and_what_it_raises(tmp_path, monkeypatch):
 
 
 class Full(io.BytesIO):
-    """A disk on which there is no room from some moment on."""
+    """A disk that becomes full at some moment."""
 
     full = False
 
@@ -118,7 +118,7 @@ def close(before):
 def test_a_table_whose_last_words_find_no_room_is_an_error():
     with pytest.raises(OSError, match="no space left"):
         close(lambda: None)
-    with pytest.raises(ZeroDivisionError):  # what went wrong before is told
+    with pytest.raises(ZeroDivisionError):  # the earlier error
         close(lambda: 1 / 0)
 
 
@@ -199,7 +199,7 @@ def started(source, target):
 
 
 def ended(process, number, after):
-    """Waits, sends a signal, and returns what became of the process."""
+    """Wait, send a signal, and return the state of the process."""
     time.sleep(after)
     process.send_signal(number)
     with process:
@@ -230,7 +230,7 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
     takes = time.monotonic() - begin
     assert is_whole(target)
     chance = random.Random(suffix)
-    left = 0
+    partial = 0
     for attempt in range(40):
         before = b"precious" if attempt % 2 else None
         target.unlink(missing_ok=True)
@@ -245,10 +245,10 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
             takes *= 0.8  # the first run was slow
         strays = [name for name in files_of(tmp_path) if name != target.name]
         assert strays in ([], [f".out.{suffix}.0.partial"])  # the next run removes it
-        left += len(strays)
-        if attempt >= 5 and left >= 3:
+        partial += len(strays)
+        if attempt >= 5 and partial >= 3:
             break
-    assert left >= 3  # killed while they wrote
+    assert partial >= 3  # killed while they wrote
 
 
 @pytest.mark.heavy

@@ -62,7 +62,7 @@ def test_presets_are_their_numbers():
         prices=rs.prices["lecture"],
     )
     assert by_name == float(rs.evaluate("cost_per_token", {**question, **PRESETS}))
-    for _ in range(3):  # what is remembered of presets does not change the answer
+    for _ in range(3):  # stored presets do not change the result
         assert rs.value("cost_per_token", {**question, **PRESETS}) == by_name
         assert rs.value("cost_per_token", {**question, "context_length": "64k", **PRESETS}) > by_name
 

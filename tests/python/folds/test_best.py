@@ -14,26 +14,26 @@ from support.grids import CENTRES, CONDITIONS, FACTORS, OBJECTIVES, WORDS, Whole
 # --------------------------------------------------------------------------------------------------------------- best
 
 
-def check_best(found, whole, objective, also, over, met, needed, maximize, bits):
+def check_best(result, reference, objective, also, over, met, needed, maximize, bits):
     """The dataset is the first of the grid's best points, for each point of the kept axes."""
-    kept = [dim for dim in whole.sizes if dim not in over]
-    values = whole.folded(whole.values[objective], over).astype(float)
-    ok = whole.folded(met, over) & ~np.isnan(values)
+    remaining = [dim for dim in reference.sizes if dim not in over]
+    values = reference.folded(reference.values[objective], over).astype(float)
+    ok = reference.folded(met, over) & ~np.isnan(values)
     key = np.where(ok, -values if maximize else values, np.inf)
     at = np.where(np.isposinf(key.min(axis=-1)), ok.argmax(axis=-1), key.argmin(axis=-1))
     somewhere = ok.any(axis=-1)
-    varies = set().union(whole.dims[objective], *(whole.dims[name] for name in needed)) - set(over)
-    assert list(found[objective].dims) == [dim for dim in kept if dim in varies]
+    varies = set().union(reference.dims[objective], *(reference.dims[name] for name in needed)) - set(over)
+    assert list(result[objective].dims) == [dim for dim in remaining if dim in varies]
     for name in [objective, *also]:
-        if name in kept:
-            same(found[name], whole.coordinate(name), bits)
+        if name in remaining:
+            same(result[name], reference.coordinate(name), bits)
             continue
-        taken = np.take_along_axis(whole.folded(whole.values[name], over), at[..., None], -1)[..., 0]
-        same(whole.full(found[name], over), np.where(somewhere, taken, np.nan), bits)
-    folded = [dim for dim in whole.sizes if dim in over]
-    places = np.unravel_index(at, [whole.sizes[dim] for dim in folded]) if folded else ()
+        selected = np.take_along_axis(reference.folded(reference.values[name], over), at[..., None], -1)[..., 0]
+        same(reference.full(result[name], over), np.where(somewhere, selected, np.nan), bits)
+    folded = [dim for dim in reference.sizes if dim in over]
+    places = np.unravel_index(at, [reference.sizes[dim] for dim in folded]) if folded else ()
     for dim, position in zip(folded, places, strict=True):
-        expected, came = whole.coordinate(dim)[position], whole.full(found[dim], over)
+        expected, came = reference.coordinate(dim)[position], reference.full(result[dim], over)
         if expected.dtype.kind == "U":
             assert np.array_equal(came, np.where(somewhere, expected.astype(object), ""))
         else:
@@ -44,13 +44,13 @@ def check_best(found, whole, objective, also, over, met, needed, maximize, bits)
 @settings(max_examples=100)
 @given(data=st.data(), question=asked(), maximize=st.booleans())
 def test_best_is_that_of_the_whole_grid(instruction_sets, bits, data, question, maximize):
-    inputs, whole, where, needed, met, over = question
+    inputs, reference, where, needed, met, over = question
     free = [name for name in OBJECTIVES if name not in over]
     objective = data.draw(st.sampled_from(free), label="objective")
     also = data.draw(st.lists(st.sampled_from([n for n in free if n != objective]), max_size=2, unique=True))
-    for way in ways(instruction_sets):
-        result = rs.best(objective, Settled(inputs), over=over, where=where, maximize=maximize, also=also, **way)
-        check_best(result, whole, objective, also, over, met, needed, maximize, bits)
+    for mode in ways(instruction_sets):
+        result = rs.best(objective, Settled(inputs), over=over, where=where, maximize=maximize, also=also, **mode)
+        check_best(result, reference, objective, also, over, met, needed, maximize, bits)
 
 
 LARGE = {
@@ -94,18 +94,18 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
     inputs = {**axes, **{key: value for key, value in inputs.items() if key not in axes}}
     over = list(axes) if over is None else over
     needed = [n for k in chosen for n in CONDITIONS[k][1]]
-    whole = Whole(["cost_per_token", "pass_time", "bottleneck", *needed], inputs)
-    x, y = np.quantile(whole.values["pass_time"], [0.3, 0.8], method="nearest").tolist()
-    met = np.ones(whole.shape, dtype=bool)
+    reference = Whole(["cost_per_token", "pass_time", "bottleneck", *needed], inputs)
+    x, y = np.quantile(reference.values["pass_time"], [0.3, 0.8], method="nearest").tolist()
+    met = np.ones(reference.shape, dtype=bool)
     for k in chosen:
-        met &= CONDITIONS[k][2](whole.values, x, y)
+        met &= CONDITIONS[k][2](reference.values, x, y)
     where = [CONDITIONS[k][0].format(x=x, y=y) for k in chosen]
     for objective, maximize in (("cost_per_token", False), ("pass_time", True)):
-        for way in ways(instruction_sets):
+        for mode in ways(instruction_sets):
             result = rs.best(
-                objective, Settled(inputs), over=over, where=where, maximize=maximize, also="bottleneck", **way
+                objective, Settled(inputs), over=over, where=where, maximize=maximize, also="bottleneck", **mode
             )
-            check_best(result, whole, objective, ["bottleneck"], over, met, needed, maximize, bits)
+            check_best(result, reference, objective, ["bottleneck"], over, met, needed, maximize, bits)
 
 
 def test_best_of_one_point(decode):
@@ -130,8 +130,8 @@ def test_best_of_what_is_no_closed_form(instruction_sets):
         .to_numpy()
     )
     at = waits.reshape(80, -1).argmin(axis=1)
-    for way in ways(instruction_sets):
-        result = rs.best("mean_queue_wait", over=["slot_utilization", "batch_interval"], **way, **question)
+    for mode in ways(instruction_sets):
+        result = rs.best("mean_queue_wait", over=["slot_utilization", "batch_interval"], **mode, **question)
         assert np.array_equal(result.mean_queue_wait, waits.reshape(80, -1).min(axis=1))
         assert np.array_equal(result.slot_utilization, axes["slot_utilization"][at // 2])
         assert np.array_equal(result.batch_interval, np.array(axes["batch_interval"])[at % 2])
@@ -140,7 +140,7 @@ def test_best_of_what_is_no_closed_form(instruction_sets):
             over="slot_utilization",
             batch_slots=axes["batch_slots"],
             slot_utilization=axes["slot_utilization"][::-1],
-            **way,
+            **mode,
         )
         assert (result.slot_utilization == 0.01).all()
 
@@ -152,18 +152,18 @@ def test_best_skips_nan_and_keeps_infinity(instruction_sets):
     links = {"scale_up_bandwidth": up, "scale_out_bandwidth": out}
     ratio = rs.evaluate("link_bandwidth_ratio", **links).to_numpy()
     assert np.array_equal(ratio, [[np.nan, np.inf], [np.nan, np.inf], [0, 9]], equal_nan=True)
-    for way in ways(instruction_sets):
+    for mode in ways(instruction_sets):
         for over in ("up", ["up", "out_of_rack"]):
-            result = rs.best("link_bandwidth_ratio", over=over, maximize=True, **way, **links)
+            result = rs.best("link_bandwidth_ratio", over=over, maximize=True, **mode, **links)
             assert result.link_bandwidth_ratio.values.reshape(-1)[-1] == np.inf
             assert result.up.values.reshape(-1)[-1] == 0
-        result = rs.best("link_bandwidth_ratio", over="out_of_rack", **way, **links)
+        result = rs.best("link_bandwidth_ratio", over="out_of_rack", **mode, **links)
         assert result.link_bandwidth_ratio.values.tolist() == [np.inf, np.inf, 0]
         assert result.out_of_rack.values.tolist() == [1, 1, 0]
-        nan = rs.best("link_bandwidth_ratio", over="up", where="link_bandwidth_ratio >= 0", **way, **links)
+        nan = rs.best("link_bandwidth_ratio", over="up", where="link_bandwidth_ratio >= 0", **mode, **links)
         assert nan.up.values.tolist() == [2, 2]
-        assert rs.count("link_bandwidth_ratio >= 0", **way, **links) == 4
-        only = rs.best("link_bandwidth_ratio", over="up", **way, scale_up_bandwidth=up[:2], scale_out_bandwidth=np.inf)
+        assert rs.count("link_bandwidth_ratio >= 0", **mode, **links) == 4
+        only = rs.best("link_bandwidth_ratio", over="up", **mode, scale_up_bandwidth=up[:2], scale_out_bandwidth=np.inf)
         assert np.isnan(only.link_bandwidth_ratio)
         assert np.isnan(only.up)
 
@@ -171,11 +171,11 @@ def test_best_skips_nan_and_keeps_infinity(instruction_sets):
 def test_infinity_is_larger_than_the_largest_number(instruction_sets):
     for values in ([np.inf, 1.7976931348623157e308], [1.7976931348623157e308, np.inf]):
         axis = xr.DataArray(values, dims="x")
-        for way in ways(instruction_sets):
-            result = rs.best("balance_context", over="x", balance_context=axis, **way)
+        for mode in ways(instruction_sets):
+            result = rs.best("balance_context", over="x", balance_context=axis, **mode)
             assert np.isfinite(result.balance_context)
-            kept = rs.best("balance_context", over="x", balance_context=axis.expand_dims(y=3), **way)
-            assert np.isfinite(kept.balance_context).all()
+            by_row = rs.best("balance_context", over="x", balance_context=axis.expand_dims(y=3), **mode)
+            assert np.isfinite(by_row.balance_context).all()
 
 
 def test_what_stands_on_the_axes(decode):
@@ -256,21 +256,21 @@ def test_a_kept_axis_has_no_gaps(decode):
 
 
 def test_kept_axes_that_do_not_matter(instruction_sets):
-    for way in ways(instruction_sets):
+    for mode in ways(instruction_sets):
         with pytest.raises(
             errors.IneffectiveInput, match="the axis 'chips': 'chips' has no effect on pass_tokens: batch_size"
         ):
-            rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
+            rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **mode)
         question = Settled({"batch_size": [3, 1, 1], "chips": [8, 16]})
-        result = rs.best("pass_tokens", question, over="batch_size", **way)
+        result = rs.best("pass_tokens", question, over="batch_size", **mode)
         assert result.pass_tokens.dims == ()
         assert (float(result.pass_tokens), float(result.batch_size)) == (1, 1)
         question = Settled({"batch_size": [3, 1], "chips": [16, 8]})
-        none = rs.best("pass_tokens", question, over="chips", **way)
+        none = rs.best("pass_tokens", question, over="chips", **mode)
         assert none.pass_tokens.values.tolist() == [3, 1]
         assert none.chips.values.tolist() == [16, 16]
-        there = rs.best("pass_tokens", over="chips", where="chips < 16", batch_size=[3, 1], chips=[16, 8, 4], **way)
-        assert there.chips.values.tolist() == [8, 8]
+        limited = rs.best("pass_tokens", over="chips", where="chips < 16", batch_size=[3, 1], chips=[16, 8, 4], **mode)
+        assert limited.chips.values.tolist() == [8, 8]
 
 
 @pytest.mark.parametrize("shape", [(70, 4), (700, 300)], ids=["copied", "gathered"])
@@ -285,9 +285,9 @@ def test_arrays_of_two_axes(shape, objective, order, bits):
     def best(prune, arrange):
         given = {"batch_size": arrange(wide[::2, ::3]), "context_length": arrange(turned.T)}
         inputs = {name: xr.DataArray(array, dims=("a", "b")) for name, array in given.items()}
-        beside = {"chips": [9.0, 2.0, 7.0, 5.0, 3.0, 8.0, 1.0]}
+        chips = {"chips": [9.0, 2.0, 7.0, 5.0, 3.0, 8.0, 1.0]}
         over = (order[1], "chips")
-        return rs.best(objective, CENTRES | inputs | beside, over=over, where="chips <= 5", prune=prune)
+        return rs.best(objective, CENTRES | inputs | chips, over=over, where="chips <= 5", prune=prune)
 
     expected = best(False, np.ascontiguousarray)
     for arrange in (np.asarray, np.ascontiguousarray):
@@ -310,25 +310,29 @@ def front(vectors):
 @settings(max_examples=50)
 @given(data=st.data(), question=asked(most_points=1200))
 def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question):
-    inputs, whole, where, _, met, _ = question
+    inputs, reference, where, _, met, _ = question
     names = data.draw(st.lists(st.sampled_from(OBJECTIVES), min_size=1, max_size=4, unique=True), label="objectives")
     split = data.draw(st.integers(0, len(names)), label="minimized")
     small, large = names[:split], names[split:]
     vectors = np.stack(
-        [*(whole.values[n].reshape(-1) for n in small), *(-whole.values[n].reshape(-1).astype(float) for n in large)], 1
+        [
+            *(reference.values[n].reshape(-1) for n in small),
+            *(-reference.values[n].reshape(-1).astype(float) for n in large),
+        ],
+        1,
     )
     ok = met.reshape(-1) & ~np.isnan(vectors).any(axis=1)
     expected = np.flatnonzero(ok)[front(vectors[ok])] if ok.any() else np.empty(0, dtype=int)
     also = [] if "memory_time" in names else ["memory_time"]
-    for way in ways(instruction_sets):
-        result = rs.pareto(Settled(inputs), minimize=small, maximize=large, where=where, also=also, **way)
+    for mode in ways(instruction_sets):
+        result = rs.pareto(Settled(inputs), minimize=small, maximize=large, where=where, also=also, **mode)
         assert len(result) == len(expected)
-        places = np.unravel_index(expected, whole.shape) if whole.shape else ()
-        for dim, position in zip(whole.sizes, places, strict=True):
-            assert np.array_equal(result[dim].to_numpy(), whole.coordinate(dim)[position])
+        places = np.unravel_index(expected, reference.shape) if reference.shape else ()
+        for dim, position in zip(reference.sizes, places, strict=True):
+            assert np.array_equal(result[dim].to_numpy(), reference.coordinate(dim)[position])
         for name in [*names, *also]:
             column = result[name].cat.codes if isinstance(result[name].dtype, pd.CategoricalDtype) else result[name]
-            same(column, whole.values[name].reshape(-1)[expected], bits)
+            same(column, reference.values[name].reshape(-1)[expected], bits)
 
 
 def test_pareto_of_one_point_and_of_none(decode):

@@ -55,7 +55,7 @@ ENDS = st.tuples(st.floats(1e2, 2e5), st.floats(1e2, 2e5)).map(sorted)
 )
 @example(shortest=[1e3, 2e5], longest=[2e5, 3e5], exponent=[0, 3], spread="power_law")  # all contexts may be alike
 @example(shortest=[1e3, 2e5], longest=[2e5, 3e5], exponent=[1, 1], spread="log_uniform")
-@example(shortest=[1e3, 1e3], longest=[2e5, 2e5], exponent=[0.9, 1.1], spread="power_law")  # where the mean is a limit
+@example(shortest=[1e3, 1e3], longest=[2e5, 2e5], exponent=[0.9, 1.1], spread="power_law")  # the mean is a limit
 def test_bounds_of_mean_contexts_are_numbers_and_hold(shortest, longest, exponent, spread):
     low, high = rs.bounds(
         "mean_short_context",
@@ -75,7 +75,7 @@ def test_bounds_of_mean_contexts_are_numbers_and_hold(shortest, longest, exponen
     )["mean_short_context"]
     assert low <= float(values.min())
     assert float(values.max()) <= high
-    # a mean lies between; 1e-9: exponentials lose digits where contexts are almost alike
+    # a mean is between; 1e-9: exponentials lose digits where contexts are almost alike
     assert shortest[0] * (1 - 1e-9) <= float(values.min())
     assert float(values.max()) <= longest[1] * (1 + 1e-9)
 
@@ -84,7 +84,7 @@ def test_bounds_see_which_side_of_a_condition_is_taken():
     """A balance reached on its whole range is bounded without infinity, which means never."""
     known = {"output_input_ratio": (3, 8), "context_length": (1e3, 1e5), "balance_batch": 2400}
     assert rs.bounds("batch_from_prices", balance_context=(1e5, 2e5), **known)[1] == 2400 / (3 - 1)
-    assert rs.bounds("batch_from_prices", balance_context=(3e4, 2e5), **known)[1] == np.inf  # where it may not be
+    assert rs.bounds("batch_from_prices", balance_context=(3e4, 2e5), **known)[1] == np.inf  # may be unreachable
     never = {**known, "context_length": (9e5, 1e6)}
     assert rs.bounds("batch_from_prices", balance_context=1e5, **never) == (np.inf, np.inf)
 
@@ -98,8 +98,8 @@ def test_bounds_of_a_time_are_reached(decode, bits):
     low, high = rs.bounds("pass_time", {**decode, **ranges})
     assert rs.bounds("pass_time", {**decode, **ranges}, units="ms") == (low / 1e-3, high / 1e-3)
     words = rs.bounds("pass_time", decode, overlap=["board", "none"])
-    apart = [rs.value("pass_time", decode, overlap=word) for word in ("board", "none")]
-    assert words == (min(apart), max(apart))
+    by_overlap = [rs.value("pass_time", decode, overlap=word) for word in ("board", "none")]
+    assert words == (min(by_overlap), max(by_overlap))
     assert rs.bounds("batch_size", batch_size=("1", "8k")) == (1, 8000)
     presets = rs.bounds("hbm_bandwidth", hardware=["H200", "B200", "H100"])
     assert presets == (rs.hardware["H100"].values["hbm_bandwidth"], rs.hardware["B200"].values["hbm_bandwidth"])

@@ -1,4 +1,4 @@
-"""A word before what would take days, and none before what bounds soon end."""
+"""A message before a fold of days, and none before one that bounds end soon."""
 
 import re
 import warnings
@@ -49,17 +49,17 @@ def test_what_looks_at_all_points_says_how_long_that_takes(name, endless):
 
 def test_one_that_bounds_may_end_speaks_after_a_while(endless, monkeypatch):
     monkeypatch.setattr(duration, "_PATIENCE", 0.0)
-    told = []
+    reports = []
 
     def progress(*numbers):
-        told.append(numbers)
-        if len(told) > 2:
+        reports.append(numbers)
+        if len(reports) > 2:
             raise StopError
 
     with pytest.warns(RoofslateWarning) as said, pytest.raises(StopError):
         rs.histogram("pass_time", endless, bins=2000, range=(0, 1), threads=1, progress=progress)
     assert len([w for w in said if re.match("histogram is still searching 4.6e", str(w.message))]) == 1
-    assert told
+    assert reports
 
 
 def test_a_search_that_ends_soon_says_nothing(endless):

@@ -17,15 +17,15 @@ from support.grids import NUMBERS, Whole, asked, questions, same, ways
 @settings(max_examples=60)
 @given(question=asked(least_conditions=1))
 def test_count_is_that_of_the_whole_grid(instruction_sets, question):
-    inputs, whole, where, needed, met, over = question
-    varies = set().union(*(whole.dims[name] for name in needed))
-    expected = whole.folded(met, over).sum(axis=-1)
-    for way in ways(instruction_sets):
-        assert rs.count(where, Settled(inputs), **way) == int(met.sum())
-        result = rs.count(where, Settled(inputs), over=over, **way)
+    inputs, reference, where, needed, met, over = question
+    varies = set().union(*(reference.dims[name] for name in needed))
+    expected = reference.folded(met, over).sum(axis=-1)
+    for mode in ways(instruction_sets):
+        assert rs.count(where, Settled(inputs), **mode) == int(met.sum())
+        result = rs.count(where, Settled(inputs), over=over, **mode)
         if varies - set(over):
-            assert list(result.dims) == [dim for dim in whole.sizes if dim in varies and dim not in over]
-            assert np.array_equal(whole.full(result, over), expected)
+            assert list(result.dims) == [dim for dim in reference.sizes if dim in varies and dim not in over]
+            assert np.array_equal(reference.full(result, over), expected)
             assert result.dtype == np.int64
         else:
             assert isinstance(result, int)
@@ -33,11 +33,14 @@ def test_count_is_that_of_the_whole_grid(instruction_sets, question):
 
 
 def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
-    for way in ways(instruction_sets):
-        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=range(1, 9), **way) == 12
-        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=7, **way) == 3
+    for mode in ways(instruction_sets):
+        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=range(1, 9), **mode) == 12
+        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=7, **mode) == 3
         each = rs.count(
-            "pass_tokens >= 5", Settled(batch_size=[1, 7], context_length=[1, 2, 3], chips=[8, 16]), over="chips", **way
+            "pass_tokens >= 5",
+            Settled(batch_size=[1, 7], context_length=[1, 2, 3], chips=[8, 16]),
+            over="chips",
+            **mode,
         )
         assert each.to_dict()["data"] == [0, 2]
 
@@ -51,9 +54,9 @@ def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
 @given(data=st.data(), inputs=questions(), bins=st.sampled_from([1, 2, 7, 50, 400]), log=st.booleans())
 def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     name = data.draw(st.sampled_from(NUMBERS), label="quantity")
-    whole = Whole([name], inputs)
-    over = data.draw(st.lists(st.sampled_from(list(whole.sizes)), unique=True), label="over")
-    values = whole.values[name]
+    reference = Whole([name], inputs)
+    over = data.draw(st.lists(st.sampled_from(list(reference.sizes)), unique=True), label="over")
+    values = reference.values[name]
     finite = values[np.isfinite(values)]
     if not finite.size or (log and finite.min() <= 0):
         return
@@ -79,20 +82,20 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     asked_bins = {"bins": edges} if data.draw(st.booleans(), label="edges") else {"bins": bins, "log": log}
     if given_range and "log" in asked_bins:
         asked_bins["range"] = ends
-    rows = whole.folded(values, over)
+    rows = reference.folded(values, over)
     expected = np.apply_along_axis(lambda row: np.histogram(row[np.isfinite(row)], edges)[0], -1, rows)
-    for way in ways(instruction_sets):
-        result = rs.histogram(name, Settled(inputs), over=over, **asked_bins, **way)
+    for mode in ways(instruction_sets):
+        result = rs.histogram(name, Settled(inputs), over=over, **asked_bins, **mode)
         same(result.lower, edges[:-1], bits)
         same(result.upper, edges[1:], bits)
-        kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
-        assert result["count"].dims == (*kept, "bin")
-        count = result["count"].expand_dims({d: n for d, n in whole.sizes.items() if d not in (*kept, *over)})
-        order = [dim for dim in whole.sizes if dim not in over]
+        remaining = [dim for dim in reference.sizes if dim in reference.dims[name] and dim not in over]
+        assert result["count"].dims == (*remaining, "bin")
+        count = result["count"].expand_dims({d: n for d, n in reference.sizes.items() if d not in (*remaining, *over)})
+        order = [dim for dim in reference.sizes if dim not in over]
         assert np.array_equal(count.transpose(*order, "bin"), expected)
-        assert np.array_equal(whole.full(result.below, over), (rows < edges[0]).sum(-1))
-        assert np.array_equal(whole.full(result.above, over), (rows > edges[-1]).sum(-1))
-        assert np.array_equal(whole.full(result.nan, over), np.isnan(rows).sum(-1))
+        assert np.array_equal(reference.full(result.below, over), (rows < edges[0]).sum(-1))
+        assert np.array_equal(reference.full(result.above, over), (rows > edges[-1]).sum(-1))
+        assert np.array_equal(reference.full(result.nan, over), np.isnan(rows).sum(-1))
 
 
 def test_histogram_of_even_bins_is_that_of_numpy(decode):
@@ -128,8 +131,8 @@ def test_histogram_that_skips_boxes(decode):
         below += at[0]
         above += values.size - at[-1]
     assert below + above + expected.sum() > 3e7
-    for way in ({"prune": True, "threads": 1}, {"prune": True, "threads": 3}, {"prune": False, "threads": 2}):
-        result = rs.histogram("pass_time", question, bins=edges, **way)
+    for mode in ({"prune": True, "threads": 1}, {"prune": True, "threads": 3}, {"prune": False, "threads": 2}):
+        result = rs.histogram("pass_time", question, bins=edges, **mode)
         assert np.array_equal(result["count"], expected)
         assert (int(result.below), int(result.above), int(result.nan)) == (below, above, 0)
 
@@ -137,15 +140,15 @@ def test_histogram_that_skips_boxes(decode):
 def test_histogram_counts_what_is_no_number_apart(instruction_sets):
     links = {"scale_up_bandwidth": xr.DataArray([np.inf, 9e11, 4.5e11], dims="up")}
     links["scale_out_bandwidth"] = xr.DataArray([np.inf, 1e11, 2e11, 5e10], dims="out_of_rack")
-    for way in ways(instruction_sets):
-        result = rs.histogram("link_bandwidth_ratio", bins=3, **way, **links)
+    for mode in ways(instruction_sets):
+        result = rs.histogram("link_bandwidth_ratio", bins=3, **mode, **links)
         assert (float(result.lower[0]), float(result.upper[-1])) == (0, 18)
         assert (int(result.below), int(result.above), int(result.nan)) == (0, 3, 1)
         assert result["count"].values.tolist() == [5, 2, 1]
-        kept = rs.histogram("link_bandwidth_ratio", bins=[-1, 0, 18], over="out_of_rack", **way, **links)
-        assert kept["count"].values.tolist() == [[0, 0], [0, 4], [0, 4]]
-        assert kept.above.values.tolist() == [3, 0, 0]
-        assert kept.nan.values.tolist() == [1, 0, 0]
+        by_bandwidth = rs.histogram("link_bandwidth_ratio", bins=[-1, 0, 18], over="out_of_rack", **mode, **links)
+        assert by_bandwidth["count"].values.tolist() == [[0, 0], [0, 4], [0, 4]]
+        assert by_bandwidth.above.values.tolist() == [3, 0, 0]
+        assert by_bandwidth.nan.values.tolist() == [1, 0, 0]
 
 
 def test_histogram_repeats_along_axes_that_do_not_matter(decode):

@@ -28,9 +28,9 @@ def test_three_objectives_and_chunks_have_the_same_members(decode):
     inputs = {**decode, "batch_size": batches, "context_length": contexts}
     large = ["batch_size", "context_length"]
     start = time.perf_counter()
-    whole = _front(inputs, large)
-    assert len(whole) == batches.size * contexts.size
-    assert _front(inputs, large, prune=False).equals(whole)
+    full = _front(inputs, large)
+    assert len(full) == batches.size * contexts.size
+    assert _front(inputs, large, prune=False).equals(full)
     lazy = xr.DataArray(da.from_array(batches, chunks=50), dims="batch_size", coords={"batch_size": batches})
-    assert _front({**inputs, "batch_size": lazy}, large).equals(whole)
+    assert _front({**inputs, "batch_size": lazy}, large).equals(full)
     assert time.perf_counter() - start < 10

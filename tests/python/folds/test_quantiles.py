@@ -29,19 +29,23 @@ def quantiles(values, q):
 @given(data=st.data(), inputs=questions())
 def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
     name = data.draw(st.sampled_from(NUMBERS), label="quantity")
-    whole = Whole([name], inputs)
-    over = data.draw(st.lists(st.sampled_from(list(whole.sizes)), unique=True), label="over")
-    rows = whole.folded(whole.values[name], over)
+    reference = Whole([name], inputs)
+    over = data.draw(st.lists(st.sampled_from(list(reference.sizes)), unique=True), label="over")
+    rows = reference.folded(reference.values[name], over)
     expected = np.moveaxis(np.apply_along_axis(quantiles, -1, rows, QS), -1, 0)
-    for way in ways(instruction_sets, prune=(True,)):
-        result = rs.quantiles(name, QS, Settled(inputs), over=over, **way)
-        kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
-        assert result.dims == ("quantile", *kept)
-        full = np.stack([whole.full(result.isel(quantile=k, drop=True), over) for k in range(len(QS))])
+    for mode in ways(instruction_sets, prune=(True,)):
+        result = rs.quantiles(name, QS, Settled(inputs), over=over, **mode)
+        remaining = [dim for dim in reference.sizes if dim in reference.dims[name] and dim not in over]
+        assert result.dims == ("quantile", *remaining)
+        full = np.stack([reference.full(result.isel(quantile=k, drop=True), over) for k in range(len(QS))])
         same(full, expected, bits)
-        one = rs.quantiles(name, 0.77, Settled(inputs), over=over, **way)
-        assert isinstance(one, float) or one.dims == tuple(kept)
-        same(whole.full(one, over) if kept else one, expected[7] if kept else expected[7].reshape(-1)[0], bits)
+        one = rs.quantiles(name, 0.77, Settled(inputs), over=over, **mode)
+        assert isinstance(one, float) or one.dims == tuple(remaining)
+        same(
+            reference.full(one, over) if remaining else one,
+            expected[7] if remaining else expected[7].reshape(-1)[0],
+            bits,
+        )
 
 
 @pytest.mark.heavy
@@ -53,11 +57,11 @@ def test_quantiles_of_many_points(name, instruction_sets, decode, bits):
     q = np.concatenate([np.linspace(0, 1, 201), [1e-9, 1 - 1e-9, 0.123456789]])
     values = rs.evaluate(name, question)
     repeated = np.repeat(values.to_numpy(), 600_000 // values.size)
-    for way in ways(instruction_sets, prune=(True,)):
-        same(rs.quantiles(name, q, question, **way), quantiles(repeated, q), bits)
-    kept = rs.quantiles(name, q, question, over=["context_length", "batch_size"])
-    for k in range(kept.sizes.get("chips", 1)):
-        result, expected = (x.isel(chips=k) if "chips" in x.dims else x for x in (kept, values))
+    for mode in ways(instruction_sets, prune=(True,)):
+        same(rs.quantiles(name, q, question, **mode), quantiles(repeated, q), bits)
+    by_chips = rs.quantiles(name, q, question, over=["context_length", "batch_size"])
+    for k in range(by_chips.sizes.get("chips", 1)):
+        result, expected = (x.isel(chips=k) if "chips" in x.dims else x for x in (by_chips, values))
         same(result, quantiles(np.repeat(expected.to_numpy(), 300_000 // expected.size), q), bits)
 
 

@@ -191,7 +191,7 @@ MISTAKES = {
         errors.InputTypeError,
         "choices have no order. Give a list",
     ),
-    "bounds of what is unknown": (lambda q: rs.bounds("pass_tim", q), errors.UnknownName, "'pass_time'"),
+    "bounds of an unknown name": (lambda q: rs.bounds("pass_tim", q), errors.UnknownName, "'pass_time'"),
     "threads": (lambda q: rs.count("pass_time < 1 s", q, threads=0), errors.InputTypeError, "threads must be"),
     "too many points": (
         lambda q: rs.best(
@@ -272,7 +272,7 @@ BILLION = {
 }
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not tell peaks of memory")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system has no peak memory")
 @pytest.mark.measured
 def test_a_billion_points_take_no_more_memory_than_a_million(run_python):
     pieces = {name: MEMORY.format(fold=fold, n=n) for name, (fold, n) in BILLION.items()}
@@ -383,12 +383,12 @@ def test_progress_is_told(decode):
         "quantiles": lambda **how: rs.quantiles("pass_time", 0.5, question, **how),
     }
     for name, fold in folds.items():
-        told = []
-        fold(progress=lambda done, total, told=told: told.append((done, total)))
-        assert told, name
-        assert told == sorted(told), name
-        assert all(0 <= done <= total for done, total in told), name
-        assert len({total for _, total in told}) == 1, name
+        reports = []
+        fold(progress=lambda done, total, reports=reports: reports.append((done, total)))
+        assert reports, name
+        assert reports == sorted(reports), name
+        assert all(0 <= done <= total for done, total in reports), name
+        assert len({total for _, total in reports}) == 1, name
 
         def stop(*_):
             raise ZeroDivisionError("stop here")

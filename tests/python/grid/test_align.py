@@ -28,7 +28,7 @@ def prices(hardware=LISTED, **inputs):
     ids=["unnamed", "index", "named", "more labels", "array", "unnamed array", "named array"],
 )
 def test_labels_are_aligned_with_the_presets(labeled):
-    """T3: the prices of two systems, whatever their order and that of the keywords."""
+    """T3: the prices of two systems, for any order of systems and keywords."""
     by_name = prices(chip_price=labeled)
     assert by_name.dims == ("hardware",)
     assert by_name.to_series().to_dict() == {name: 8 * HOURLY[name] for name in LISTED}
@@ -93,7 +93,7 @@ def test_words_of_a_choice_name_their_axis():
 
 
 def test_presets_by_label():
-    """A Series of presets has an axis of its own, with a name."""
+    """A Series of presets has a separate axis, with a name."""
     with pytest.raises(AxisError, match=r"^hardware: the axis of its labels has no name"):
         prices(pd.Series({"old": "H200", "new": "B200"}), chip_price=1 / 3600)
     named = pd.Series({"old": "H200", "new": "B200"}).rename_axis("fleet")

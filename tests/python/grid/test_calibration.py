@@ -217,7 +217,7 @@ def test_a_derivation_says_its_basis() -> None:
     assert "Basis" not in str(rs.explain("hbm_drain_time", hardware="H100"))
 
 
-# ------------------------------------------------------------------------------- bands of what follows from one outcome
+# ------------------------------------------------------------------------------------ bands of dependents of an outcome
 
 RUN: dict[str, Any] = {
     "model": "Llama-3.1-70B", "hardware": "H100", "chips": 1024, "global_batch_size": 1024, "sequence_length": 8192,
@@ -228,8 +228,8 @@ INVERSE = ("training_step_time", "pretraining_chip_time", "pretraining_time", "p
 ALIKE = ("trained_tokens_per_second", "training_utilization", "hardware_flops_utilization")
 
 
-def _ends(found: Any, name: str) -> list[float]:
-    return [float(found[f"{name}_{end}"] / found[name]) for end in ("lower", "upper")]
+def _ends(result: Any, name: str) -> list[float]:
+    return [float(result[f"{name}_{end}"] / result[name]) for end in ("lower", "upper")]
 
 
 def test_a_proportional_outcome_has_the_band_of_the_calibrated_one() -> None:
@@ -244,9 +244,9 @@ def test_a_proportional_outcome_has_the_band_of_the_calibrated_one() -> None:
         assert _ends(trained, name) == pytest.approx([1 / high, 1 / low], rel=1e-12)
     for name in ALIKE:
         assert _ends(trained, name) == pytest.approx([low, high], rel=1e-12)
-    rest = {name: x for name, x in RUN.items() if name != "model"}
+    run = {name: x for name, x in RUN.items() if name != "model"}
     table = pd.DataFrame({"model": ["Llama-3.1-70B", "Llama-3.1-8B"]})
-    rows = rs.frame(table, "pretraining_cost", rest, bands=0.8, calibration="training")
+    rows = rs.frame(table, "pretraining_cost", run, bands=0.8, calibration="training")
     for end in ("lower", "upper"):
         assert rows[f"pretraining_cost_{end}"][0] == pytest.approx(float(trained[f"pretraining_cost_{end}"]), rel=1e-12)
     assert "80 % band" in str(rs.explain("pretraining_cost", RUN, bands=0.8, calibration="training"))
@@ -274,7 +274,7 @@ def _llama_without_tokens() -> dict[str, Any]:
 
 def test_rows_of_models_that_are_trained_end_their_circles() -> None:
     """Concurrency and batch follow from each other, without unlimited recursion in tables."""
-    rest = {name: x for name, x in RUN.items() if name != "model"}
+    run = {name: x for name, x in RUN.items() if name != "model"}
     table = pd.DataFrame({"model": ["Llama-3.1-70B", "Llama-3.1-8B"]})
-    result = rs.frame(table, "pretraining_cost", rest)["pretraining_cost"]
-    assert result.tolist() == [rs.value("pretraining_cost", {**rest, "model": name}) for name in table["model"]]
+    result = rs.frame(table, "pretraining_cost", run)["pretraining_cost"]
+    assert result.tolist() == [rs.value("pretraining_cost", {**run, "model": name}) for name in table["model"]]

@@ -72,11 +72,11 @@ def in_cluster(cluster):
 def identical(bits):
     """Two results are the same, to the last bit of their values."""
 
-    def check(found, expected):
+    def check(result, expected):
         if not isinstance(expected, (xr.Dataset, xr.DataArray)):
-            assert type(found) is type(expected)
-            found, expected = xr.DataArray(found), xr.DataArray(expected)
-        loaded = found.compute()
+            assert type(result) is type(expected)
+            result, expected = xr.DataArray(result), xr.DataArray(expected)
+        loaded = result.compute()
         xr.testing.assert_identical(loaded, expected)
         pairs = (
             [(loaded, expected)]
@@ -127,25 +127,27 @@ def test_chunks_of_many_axes(words, loaded, identical):
         flags = rs.evaluate("overlap", overlap="none").attrs
         overlap = xr.DataArray(rng.integers(0, 2, 9), dims=["site"], attrs=flags)
     systems = xr.DataArray(np.array(["H200", "GB200 NVL72", "B200"] * 3), dims=["site"])
-    whole = {"batch_size": batches, "context_length": contexts, "overlap": overlap}
+    eager = {"batch_size": batches, "context_length": contexts, "overlap": overlap}
     lazy = {
         "batch_size": batches.chunk({"day": 5, "site": 4}),
         "context_length": contexts if loaded else contexts.chunk({"day": 4}),
         "overlap": overlap if loaded else overlap.chunk({"site": 3}),
     }
-    rest = {"model": "DeepSeek-V3", "hardware": systems, "chips": 72, "kv_bits": [8, 16]}
-    result = rs.evaluate(["pass_time", "kv_bytes"], {**lazy, **rest})
-    identical(result, rs.evaluate(["pass_time", "kv_bytes"], {**whole, **rest}))
+    common = {"model": "DeepSeek-V3", "hardware": systems, "chips": 72, "kv_bits": [8, 16]}
+    result = rs.evaluate(["pass_time", "kv_bytes"], {**lazy, **common})
+    identical(result, rs.evaluate(["pass_time", "kv_bytes"], {**eager, **common}))
     assert result.pass_time.chunksizes["day"] == ((5, 5, 2) if loaded else (4, 1, 3, 2, 2))
     question = {"over": ["site", "day"], "also": "kv_bytes"}
-    identical(rs.best("pass_time", {**lazy, **rest}, **question), rs.best("pass_time", {**whole, **rest}, **question))
+    identical(
+        rs.best("pass_time", {**lazy, **common}, **question), rs.best("pass_time", {**eager, **common}, **question)
+    )
 
 
 def test_an_axis_of_text_and_a_scalar_in_dask(identical):
     texts = xr.DataArray(np.array(["10 ms", "20 ms", "0.1 s"], dtype=object), dims="pass_time")
-    rest = {"batch_size": xr.DataArray(da.from_array(np.array(64.0))), "chips": 8, "chip_price": "$2/h"}
-    expected = rs.evaluate("cost_per_token", {**rest, "batch_size": 64}, pass_time=texts)
-    identical(rs.evaluate("cost_per_token", rest, pass_time=texts.chunk(2)), expected)
+    common = {"batch_size": xr.DataArray(da.from_array(np.array(64.0))), "chips": 8, "chip_price": "$2/h"}
+    expected = rs.evaluate("cost_per_token", {**common, "batch_size": 64}, pass_time=texts)
+    identical(rs.evaluate("cost_per_token", common, pass_time=texts.chunk(2)), expected)
 
 
 def test_names_units_and_missing_inputs_are_refused_at_once():
@@ -207,7 +209,7 @@ def test_an_input_above_its_bound_is_refused_when_it_is_computed():
 @pytest.mark.heavy
 @pytest.mark.parametrize("over", OVERS, ids=str)
 def test_folds_give_the_same_bits(cut, over, identical):
-    lazy, whole = grid(cut), grid()
+    lazy, eager = grid(cut), grid()
     also = ["pass_time", "kv_bytes", "bottleneck", "hbm_drain_time"]
     for options in (
         {},
@@ -216,24 +218,24 @@ def test_folds_give_the_same_bits(cut, over, identical):
         {"where": "pass_time <= 1 us"},
     ):
         result = rs.best("cost_per_token", lazy, **options, over=over)
-        identical(result, rs.best("cost_per_token", whole, **options, over=over))
-    identical(rs.count(LIMITS, lazy, over=over), rs.count(LIMITS, whole, over=over))
+        identical(result, rs.best("cost_per_token", eager, **options, over=over))
+    identical(rs.count(LIMITS, lazy, over=over), rs.count(LIMITS, eager, over=over))
     for options in ({}, {"bins": 7, "log": True}, {"bins": ["1 ms", "5 ms", "8 ms"]}, {"range": ("1 ms", "9 ms")}):
         identical(
             rs.histogram("pass_time", lazy, **options, over=over),
-            rs.histogram("pass_time", whole, **options, over=over),
+            rs.histogram("pass_time", eager, **options, over=over),
         )
     for q in (0.3, [0, 0.123, 0.5, 1]):
-        identical(rs.quantiles("pass_time", q, lazy, over=over), rs.quantiles("pass_time", q, whole, over=over))
+        identical(rs.quantiles("pass_time", q, lazy, over=over), rs.quantiles("pass_time", q, eager, over=over))
 
 
 def test_folds_of_everything_give_numbers(cut):
-    lazy, whole = grid(cut), grid()
-    assert rs.count(LIMITS, lazy) == rs.count(LIMITS, whole)
+    lazy, eager = grid(cut), grid()
+    assert rs.count(LIMITS, lazy) == rs.count(LIMITS, eager)
     assert isinstance(rs.count(LIMITS, lazy), int)
     result = rs.quantiles("pass_time", 0.9, lazy, units="ms")
     assert isinstance(result, float)
-    assert result == rs.quantiles("pass_time", 0.9, whole, units="ms")
+    assert result == rs.quantiles("pass_time", 0.9, eager, units="ms")
 
 
 @pytest.mark.parametrize(
@@ -259,28 +261,28 @@ def test_of_equal_points_the_first_of_the_grid_is_taken():
     rng = np.random.default_rng(3)
     batches = xr.DataArray(rng.integers(1, 4, (7, 11)).astype(float), dims=["a", "b"])
     lengths = xr.DataArray(rng.integers(1, 3, 11).astype(float), dims=["b"])
-    whole = Settled({"chips": [1.0, 2.0], "batch_size": batches, "pass_length": lengths})
-    lazy = Settled({**whole, "batch_size": batches.chunk({"a": 2, "b": 3}), "pass_length": lengths.chunk({"b": 4})})
+    eager = Settled({"chips": [1.0, 2.0], "batch_size": batches, "pass_length": lengths})
+    lazy = Settled({**eager, "batch_size": batches.chunk({"a": 2, "b": 3}), "pass_length": lengths.chunk({"b": 4})})
     for over in (["a"], ["b"], ["b", "a"], ["chips", "a", "b"]):
         for maximize in (False, True):
             question = {"over": over, "maximize": maximize}
             result = rs.best("pass_tokens", lazy, **question)
-            assert result.identical(rs.best("pass_tokens", whole, **question))
+            assert result.identical(rs.best("pass_tokens", eager, **question))
     for q in (0.5, [0.1, 0.77]):
         for over in (["a"], ["b"], ["chips", "a", "b"]):
-            result, expected = (rs.quantiles("pass_tokens", q, inputs, over=over) for inputs in (lazy, whole))
+            result, expected = (rs.quantiles("pass_tokens", q, inputs, over=over) for inputs in (lazy, eager))
             assert result == expected if isinstance(expected, float) else result.identical(expected)
-    assert rs.count("pass_tokens >= 4 tok", lazy) == rs.count("pass_tokens >= 4 tok", whole)
+    assert rs.count("pass_tokens >= 4 tok", lazy) == rs.count("pass_tokens >= 4 tok", eager)
     front = {"minimize": ["pass_tokens"], "maximize": ["pass_length"]}
-    assert rs.pareto(lazy, **front).equals(rs.pareto(whole, **front))
+    assert rs.pareto(lazy, **front).equals(rs.pareto(eager, **front))
 
 
 def test_a_question_that_does_not_vary_along_chunks(identical):
-    lazy, whole = Settled(grid(CUTS["two axes"])), Settled(grid())
+    lazy, eager = Settled(grid(CUTS["two axes"])), Settled(grid())
     over = ["batch_size", "pipeline_stages"]
-    identical(rs.best("weight_fetch_time", lazy, over=over), rs.best("weight_fetch_time", whole, over=over))
-    identical(rs.histogram("weight_fetch_time", lazy), rs.histogram("weight_fetch_time", whole))
-    assert rs.count("weight_fetch_time <= 3 ms", lazy) == rs.count("weight_fetch_time <= 3 ms", whole)
+    identical(rs.best("weight_fetch_time", lazy, over=over), rs.best("weight_fetch_time", eager, over=over))
+    identical(rs.histogram("weight_fetch_time", lazy), rs.histogram("weight_fetch_time", eager))
+    assert rs.count("weight_fetch_time <= 3 ms", lazy) == rs.count("weight_fetch_time <= 3 ms", eager)
 
 
 HALF = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 0)]
@@ -290,7 +292,7 @@ FAR = [*HALF, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e300, -1e300, 0.0, np.finfo(f
 @pytest.mark.heavy
 @pytest.mark.parametrize("over", [None, "a", ["b"], ["copy", "a"], "copy"], ids=str)
 def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
-    """Of values of all sizes, whether a chunk has room for those of a kept point or not."""
+    """Of values of all sizes, with or without space for a kept point in a chunk."""
     array = xr.DataArray(np.random.default_rng(1).choice(FAR, (24, 12)), dims=["a", "b"])
     speed = xr.DataArray([1.0, 1.0, 1.0], dims=["copy"])
     q = np.linspace(0, 1, 37).tolist()
@@ -308,25 +310,25 @@ def test_infinity_is_the_largest_value_and_nan_is_none(bits):
     rng = np.random.default_rng(2)
     pairs = [xr.DataArray(rng.choice([1.0, 2.0, np.inf], (12, 8)), dims=["a", "b"]) for _ in range(2)]
     names = entries()["link_bandwidth_ratio"].needs
-    whole = dict(zip(names, pairs, strict=True))
-    lazy = {name: x.chunk({"a": 1, "b": 3}) for name, x in whole.items()}
-    values = rs.evaluate("link_bandwidth_ratio", whole)
+    eager = dict(zip(names, pairs, strict=True))
+    lazy = {name: x.chunk({"a": 1, "b": 3}) for name, x in eager.items()}
+    values = rs.evaluate("link_bandwidth_ratio", eager)
     assert np.isnan(values).any()
     assert np.isinf(values).any()
     for over in (None, "a", "b"):
         result, expected = (
-            rs.quantiles("link_bandwidth_ratio", [0, 0.4, 0.95, 1], x, over=over) for x in (lazy, whole)
+            rs.quantiles("link_bandwidth_ratio", [0, 0.4, 0.95, 1], x, over=over) for x in (lazy, eager)
         )
         np.testing.assert_array_equal(bits(result), bits(expected))
         for options in ({"bins": 5}, {"range": (0, 1), "bins": 2}):
-            result, expected = (rs.histogram("link_bandwidth_ratio", x, **options, over=over) for x in (lazy, whole))
+            result, expected = (rs.histogram("link_bandwidth_ratio", x, **options, over=over) for x in (lazy, eager))
             assert result.identical(expected)
         for maximize in (False, True):
             result, expected = (
-                rs.best("link_bandwidth_ratio", x, over=over or ["a", "b"], maximize=maximize) for x in (lazy, whole)
+                rs.best("link_bandwidth_ratio", x, over=over or ["a", "b"], maximize=maximize) for x in (lazy, eager)
             )
             assert result.identical(expected)
-    nothing = {name: xr.full_like(x, np.inf) for name, x in whole.items()}
+    nothing = {name: xr.full_like(x, np.inf) for name, x in eager.items()}
     lazy = {name: x.chunk(2) for name, x in nothing.items()}
     assert np.isnan(rs.quantiles("link_bandwidth_ratio", 0.5, lazy))
     assert np.isnan(rs.best("link_bandwidth_ratio", lazy, over=["a", "b"])["a"])
@@ -345,10 +347,10 @@ class Seen(dask.callbacks.Callback):  # type: ignore[name-defined]
         self.largest = self.tasks = 0
 
     def _posttask(self, key, result, dsk, state, worker_id):  # noqa: ARG002
-        held = [result]
+        stored = [result]
         for front in np.ravel(result):
-            held += vars(front).values() if hasattr(front, "where") else []
-        self.largest = max(self.largest, sum(getattr(part, "nbytes", 0) for part in held))
+            stored += vars(front).values() if hasattr(front, "where") else []
+        self.largest = max(self.largest, sum(getattr(part, "nbytes", 0) for part in stored))
         self.tasks += 1
 
 
@@ -416,9 +418,9 @@ def test_a_chunk_is_computed_by_one_thread(monkeypatch):
     seen = []
 
     class Spy(_core.Grid):
-        def evaluate(self, quantities, out, threads, *rest):
+        def evaluate(self, quantities, out, threads, *options):
             seen.append(threads)
-            return super().evaluate(quantities, out, threads, *rest)
+            return super().evaluate(quantities, out, threads, *options)
 
     result = {threads: rs.evaluate("pass_time", wide(100), threads=threads) for threads in (None, 3)}
     monkeypatch.setattr(_core, "Grid", Spy)
@@ -449,16 +451,16 @@ print(rs.count("pass_tokens >= 1 tok", batch_size=batches), rs.quantiles("pass_t
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
 @pytest.mark.usefixtures("in_cluster")
 def test_processes_give_the_same_bits(cut, identical):
-    lazy, whole = grid(cut), grid()
-    identical(rs.evaluate(OUTPUTS, lazy), rs.evaluate(OUTPUTS, whole))
+    lazy, eager = grid(cut), grid()
+    identical(rs.evaluate(OUTPUTS, lazy), rs.evaluate(OUTPUTS, eager))
     over = ["context_length", "batch_size"]
     question = {"over": over, "where": LIMITS, "also": ["pass_time", "bottleneck"]}
-    identical(rs.best("cost_per_token", lazy, **question), rs.best("cost_per_token", whole, **question))
-    identical(rs.count(LIMITS, lazy, over=over), rs.count(LIMITS, whole, over=over))
-    identical(rs.histogram("pass_time", lazy, over=over), rs.histogram("pass_time", whole, over=over))
-    identical(rs.quantiles("pass_time", [0.1, 0.5], lazy), rs.quantiles("pass_time", [0.1, 0.5], whole))
+    identical(rs.best("cost_per_token", lazy, **question), rs.best("cost_per_token", eager, **question))
+    identical(rs.count(LIMITS, lazy, over=over), rs.count(LIMITS, eager, over=over))
+    identical(rs.histogram("pass_time", lazy, over=over), rs.histogram("pass_time", eager, over=over))
+    identical(rs.quantiles("pass_time", [0.1, 0.5], lazy), rs.quantiles("pass_time", [0.1, 0.5], eager))
     front = {"minimize": ["cost_per_token", "pass_time"], "where": LIMITS, "also": "bottleneck"}
-    assert rs.pareto(lazy, **front).equals(rs.pareto(whole, **front))
+    assert rs.pareto(lazy, **front).equals(rs.pareto(eager, **front))
     wrong = xr.DataArray(np.array([1.0, 2.0, -3.0]), dims="batch_size").chunk(1)
     with pytest.raises(errors.ValueRangeError, match="batch_size must be"):
         rs.evaluate("pass_time", {**lazy, "batch_size": wrong}).compute()

@@ -57,9 +57,9 @@ def test_points_of_a_grid_too_large_for_an_array_of_answers(monkeypatch: pytest.
         monkeypatch.setattr(fit, "_MOST", most)
         with pytest.warns(DoesNotFit, match=expected):
             rs.evaluate("pass_time", requested)
-    room = np.empty((2, 300))
+    buffer = np.empty((2, 300))
     with pytest.warns(DoesNotFit, match=expected):
-        rs.evaluate("pass_time", requested, out=room)
+        rs.evaluate("pass_time", requested, out=buffer)
 
 
 @pytest.mark.parametrize("in_columns", [[], ["model"], ["hardware"], ["model", "hardware"]])
@@ -67,10 +67,10 @@ def test_rows_are_counted(in_columns: list[str]) -> None:
     table = pd.DataFrame(
         {"concurrency": [4, 8, np.nan], "chips": [1, 4, 1], "model": CELL["model"], "hardware": "H100"}
     )
-    rest = {name: x for name, x in CELL.items() if name not in in_columns}
+    common = {name: x for name, x in CELL.items() if name not in in_columns}
     rows = table[["concurrency", "chips", *in_columns]]
     with pytest.warns(rs.RoofslateWarning) as caught:
-        result = rs.frame(rows, ["time_per_output_token"], rest)
+        result = rs.frame(rows, ["time_per_output_token"], common)
     (warning,) = [w for w in caught if w.category is DoesNotFit]
     assert str(warning.message) == NEVER.replace("1 of 1 points", "1 of 3 rows")
     assert result["time_per_output_token"][0] == math.inf
@@ -78,22 +78,22 @@ def test_rows_are_counted(in_columns: list[str]) -> None:
         DoesNotFit, match=r"^2 of 2 rows .* take 152 GB of 80 GB a chip \(chips=1\) in the first; computed"
     ):
         rs.frame(
-            rows[:2].assign(concurrency=4, chips=1).rename(columns={"concurrency": "batch_size"}), ["pass_time"], rest
+            rows[:2].assign(concurrency=4, chips=1).rename(columns={"concurrency": "batch_size"}), ["pass_time"], common
         )
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "given",
     [
         {"concurrency": 4, "chips": 2},
         {"batch_size": 4, "chips": 1, "hardware": "H100", "pass_time": "50 ms"},  # the memory has no say
         {"batch_size": 4, "chips": 1, "hbm_capacity": "1 TB"},
     ],
 )
-def test_what_fits_or_is_given_is_not_warned_of(asked: dict[str, Any]) -> None:
-    inputs: dict[str, Any] = {"model": "Llama-3.1-70B", "hardware": "H100", "chip_price": "2 USD/h", **asked}
-    load = {} if "batch_size" in asked else {"input_tokens": 8000, "output_tokens": 1000}
-    inputs |= load or ({} if "pass_time" in asked else {"context_length": 8500})
+def test_what_fits_or_is_given_is_not_warned_of(given: dict[str, Any]) -> None:
+    inputs: dict[str, Any] = {"model": "Llama-3.1-70B", "hardware": "H100", "chip_price": "2 USD/h", **given}
+    load = {} if "batch_size" in given else {"input_tokens": 8000, "output_tokens": 1000}
+    inputs |= load or ({} if "pass_time" in given else {"context_length": 8500})
     with warnings.catch_warnings():
         warnings.simplefilter("error", DoesNotFit)
         warnings.simplefilter("ignore", rs.errors.UnusedInput)

@@ -49,15 +49,15 @@ def test_without_a_private_name_the_public_way_gives_the_same(monkeypatch, owner
 
 
 def without(owner, name):
-    made = label._Direct.__init__
+    original = label._Direct.__init__
 
     def init(self):
-        kept = vars(owner)[name]  # unbound: what is put back serves subclasses, too
+        attribute = vars(owner)[name]  # unbound, as it serves subclasses, too
         delattr(owner, name)
         try:
-            made(self)
+            original(self)
         finally:
-            setattr(owner, name, kept)
+            setattr(owner, name, attribute)
 
     return init
 

@@ -390,9 +390,9 @@ def test_mismatched_axes():
         "model: expected an array of names along one axis, got 2 axes",
         model=xr.DataArray([["Kimi-K2", "lecture"]], dims=("row", "column")),
     )
-    there, elsewhere = (xr.DataArray([1.0, 2.0], dims="row", coords={"row": c}) for c in (["a", "b"], ["a", "c"]))
+    batches, lengths = (xr.DataArray([1.0, 2.0], dims="row", coords={"row": c}) for c in (["a", "b"], ["a", "c"]))
     refused(
-        E.AxisError, "pass_length: the axis 'row' has other coordinates here", batch_size=there, pass_length=elsewhere
+        E.AxisError, "pass_length: the axis 'row' has other coordinates here", batch_size=batches, pass_length=lengths
     )
     refused(
         E.AxisError,

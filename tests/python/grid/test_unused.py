@@ -125,7 +125,7 @@ def test_members_of_a_scenario_are_silent_and_listed():
 
 
 def test_members_that_act_elsewhere_are_silent_and_listed():
-    """On what follows from an output, or on quantities that need no technique which is off."""
+    """Dependents of an output, or quantities that need no disabled technique."""
     assert rs.evaluate("compute_time", CELL).attrs["unused"] == "context_length"
     with pytest.raises(
         IneffectiveInput, match=r"arithmetic='weights' \(the default\) leaves it out; give arithmetic='full'"

@@ -1,4 +1,4 @@
-"""A scenario as a positional mapping: every call takes it, and a keyword wins over its member."""
+"""Scenarios as positional mappings of every call, with keywords that win over members."""
 
 import types
 from typing import Any

@@ -49,7 +49,7 @@ def fit_with_noise(noisy):
     return rs.calibrate(noisy, TERMS, hold_out=["model", "hardware", "framework"], **WHAT)
 
 
-# ------------------------------------------------------------------------------------------------------ what is found
+# --------------------------------------------------------------------------------------------------------------- result
 
 
 @pytest.mark.heavy
@@ -112,12 +112,12 @@ def test_groups_count_by_the_root_of_their_rows():
     flat = rs.calibrate(both, terms, ignore="framework", soft=100, **WHAT)
     share = [math.log(x["bandwidth_efficiency"] / 0.4) / math.log(2) for x in (result, flat)]
     root = math.sqrt(40) / (math.sqrt(40) + math.sqrt(1000))
-    assert share[0] == pytest.approx(root, rel=0.35)  # rows that compute bounds tell nothing of bandwidth
+    assert share[0] == pytest.approx(root, rel=0.35)  # compute-bound rows have no information on bandwidth
     assert share[1] < 0.5 * share[0]
 
 
 def test_relative_residuals():
-    """The least sum of squares of p/m - 1 lies below that of the logarithm."""
+    """The least sum of squares of p/m - 1 is smaller than with the logarithm."""
     table = runs(noise=0.5)
     terms = {"bandwidth_efficiency": (0.05, 1)}
     log, relative = (
@@ -151,13 +151,13 @@ def test_a_constant_for_each_value_of_a_column():
 def test_a_value_left_out_takes_the_mean_of_the_others():
     terms = {"bandwidth_efficiency": (0.1, 1)}
     result = rs.calibrate(by_framework(), terms, by={"bandwidth_efficiency": "framework"}, hold_out="framework", **WHAT)
-    # what is left of the other framework predicts, 0.5 for 0.8 and 0.8 for 0.5: as far off on either side
+    # the other framework predicts, 0.5 for 0.8 and 0.8 for 0.5: as far off on either side
     assert result.errors.loc[("pass_time", "nothing"), "rms_log"] < 1e-5
-    # where memory binds; where arithmetic does, both are met
+    # memory-bound; if compute-bound, both are met
     assert 0.3 < result.errors.loc[("pass_time", "framework"), "rms_log"] < math.log(0.8 / 0.5)
 
 
-# ----------------------------------------------------------------------------------------------------- what is left out
+# -------------------------------------------------------------------------------------------------------- held-out rows
 
 
 @pytest.mark.parametrize("spoiled", [False, True])
@@ -168,17 +168,17 @@ def test_errors_left_out_are_those_of_separate_fits(noisy, spoiled):
     result = rs.calibrate(noisy, TERMS, hold_out="model", ignore="framework", **WHAT)
     parts = []
     for name in noisy["model"].unique():
-        own = noisy["model"] == name
-        rest = rs.calibrate(noisy[~own], TERMS, hold_out="model", ignore="framework", **WHAT)
-        inputs = noisy[own].drop(columns=["seconds", "framework"])
-        parts.append(rs.frame(inputs, "pass_time", Settled(rest))["pass_time"] / noisy.loc[own, "seconds"])
+        of_model = noisy["model"] == name
+        refit = rs.calibrate(noisy[~of_model], TERMS, hold_out="model", ignore="framework", **WHAT)
+        inputs = noisy[of_model].drop(columns=["seconds", "framework"])
+        parts.append(rs.frame(inputs, "pass_time", Settled(refit))["pass_time"] / noisy.loc[of_model, "seconds"])
     ratio = pd.concat(parts)
     row = result.errors.loc[("pass_time", "model")]
     assert row["rows"] == len(noisy)
     assert row["mape"] == pytest.approx(float((ratio - 1).abs().mean()), rel=1e-4)  # constants are rounded
     assert row["median"] == pytest.approx(float((ratio - 1).abs().median()), rel=1e-3)
     assert row["rms_log"] == pytest.approx(float(np.sqrt((np.log(ratio) ** 2).mean())), rel=1e-4)
-    wider = math.sqrt(1 + 1 / 4) * np.quantile(-np.log(ratio), PERCENTILES)  # four models tell of a fifth
+    wider = math.sqrt(1 + 1 / 4) * np.quantile(-np.log(ratio), PERCENTILES)  # four models predict a fifth
     np.testing.assert_allclose(result.fits["pass_time"].spread["model"], wider, rtol=1e-3, atol=1e-4)
 
 
@@ -200,8 +200,8 @@ def test_bands_hold_their_share(fitted):
     predicted = rs.frame(fresh.drop(columns=["seconds", "framework"]), "pass_time", Settled(fitted))["pass_time"]
     for level in (0.5, 0.8, 0.95):
         low, high = fitted.band(level, model="Qwen3-32B", hardware="H100", framework="one")
-        held = ((fresh["seconds"] >= low * predicted) & (fresh["seconds"] <= high * predicted)).mean()
-        assert held == pytest.approx(level, abs=0.06)  # 400 rows told both quantiles: 0.03 of standard error
+        coverage = ((fresh["seconds"] >= low * predicted) & (fresh["seconds"] <= high * predicted)).mean()
+        assert coverage == pytest.approx(level, abs=0.06)  # both quantiles from 400 rows: 0.03 of standard error
 
 
 def test_bands_are_wider_for_what_was_never_measured(fitted):
@@ -241,8 +241,8 @@ def test_bands_in_results(noisy):
     assert "80 % band" in grid["pass_time_upper"].attrs["long_name"]
     point = {"batch_size": 1, "model": "Qwen3-32B", "hardware": "H200", **inputs}
     ms = rs.evaluate("pass_time", point, bands=bands, units={"pass_time": "ms"})
-    whole = rs.evaluate("pass_time", point, bands=fitted)
-    assert whole.identical(rs.evaluate("pass_time", point, bands=fitted.bands(0.8)))
+    with_all = rs.evaluate("pass_time", point, bands=fitted)
+    assert with_all.identical(rs.evaluate("pass_time", point, bands=fitted.bands(0.8)))
     assert float(ms["pass_time_upper"]) == pytest.approx(1e3 * float(grid["pass_time_upper"][0, 0]))
 
     table = pd.DataFrame({"batch_size": [1.0, 64.0], "model": ["Qwen3-32B", "Kimi-K2"]})
@@ -252,10 +252,10 @@ def test_bands_in_results(noisy):
         float(grid["pass_time_upper"].sel(batch_size=64, model="Kimi-K2"))
     )
 
-    told = rs.explain("pass_time", point, bands=bands)
-    assert re.search(r"80 % band: .* ms to .* ms", str(told))
-    assert told.band in told.html
-    assert told.band in told.markdown
+    explanation = rs.explain("pass_time", point, bands=bands)
+    assert re.search(r"80 % band: .* ms to .* ms", str(explanation))
+    assert explanation.band in explanation.html
+    assert explanation.band in explanation.markdown
 
 
 def test_bands_need_their_constants(fitted):
@@ -285,7 +285,7 @@ def test_a_band_is_drawn(fitted):
 
 @pytest.fixture(name="calibrated", scope="module")
 def serving_like():
-    """Times per output token of stacks that are each off by a factor of their own."""
+    """Times per output token of stacks, each off by a factor."""
     chance = np.random.default_rng(4)
     stacks = np.repeat(np.arange(30), 4)
     table = pd.DataFrame({"stack": [f"s{k}" for k in stacks], "concurrency": np.tile([1.0, 4.0, 16.0, 64.0], 30)})
@@ -313,33 +313,33 @@ STACK = {
 
 def test_an_anchor_shifts_by_its_shrunken_ratio(calibrated):
     cal, table = calibrated
-    rest = {k: x for k, x in STACK.items() if k not in cal}
+    known = {k: x for k, x in STACK.items() if k not in cal}
     fit = cal.fits["time_per_output_token"]
-    assert fit.between == pytest.approx(0.3, rel=0.35)  # 30 stacks tell a deviation to 13 %
+    assert fit.between == pytest.approx(0.3, rel=0.35)  # 30 stacks give a deviation to 13%
     assert fit.within == pytest.approx(0.05, rel=0.35)
-    own = table[table["stack"] == "s3"]
+    of_stack = table[table["stack"] == "s3"]
     for n in (1, 2, 4):
-        rows = own.iloc[:n]
-        anchored = cal.anchored(rows.drop(columns="stack"), **rest)
-        predicted = rs.frame(rows[["concurrency"]], "time_per_output_token", {**cal, **rest})["time_per_output_token"]
+        rows = of_stack.iloc[:n]
+        anchored = cal.anchored(rows.drop(columns="stack"), **known)
+        predicted = rs.frame(rows[["concurrency"]], "time_per_output_token", {**cal, **known})["time_per_output_token"]
         mean = float(np.log(rows["seconds"] / predicted).mean())
         share = fit.between**2 / (fit.between**2 + fit.within**2 / n)
         assert anchored["time_per_output_token_factor"] == pytest.approx(math.exp(share * mean))
         low, high = anchored.band(0.8)
         wide = cal.band(0.8, stack="s3")
         assert math.log(high / low) < 0.5 * math.log(wide[1] / wide[0])
-    at = {**rest, **anchored, "concurrency": 64.0}
+    at = {**known, **anchored, "concurrency": 64.0}
     before = abs(
-        math.log(rs.value("time_per_output_token", {**rest, **cal, "concurrency": 64.0}) / own["seconds"].iloc[3])
+        math.log(rs.value("time_per_output_token", {**known, **cal, "concurrency": 64.0}) / of_stack["seconds"].iloc[3])
     )
-    assert abs(math.log(rs.value("time_per_output_token", at) / own["seconds"].iloc[3])) < before
+    assert abs(math.log(rs.value("time_per_output_token", at) / of_stack["seconds"].iloc[3])) < before
 
 
 def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
     cal, table = calibrated
-    rest = {k: x for k, x in STACK.items() if k not in cal}
+    known = {k: x for k, x in STACK.items() if k not in cal}
     with pytest.raises(errors.MissingInput, match="'seconds'"):
-        cal.anchored(table[["concurrency"]].iloc[:1], **rest)
+        cal.anchored(table[["concurrency"]].iloc[:1], **known)
     with pytest.raises(errors.MissingInput, match="without an anchor"):
         fitted.anchored(runs(3).drop(columns="framework"))
     with pytest.raises(errors.InputTypeError, match=r"pandas\.DataFrame"):
@@ -348,24 +348,24 @@ def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
         pytest.raises(errors.ValueRangeError, match="rows: none has a positive seconds"),
         pytest.warns(rs.RoofslateWarning, match="2 of 2 rows are left out"),
     ):
-        cal.anchored(table[["concurrency", "seconds"]].iloc[:2].assign(seconds=[0.0, math.nan]), **rest)
+        cal.anchored(table[["concurrency", "seconds"]].iloc[:2].assign(seconds=[0.0, math.nan]), **known)
 
 
 def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
     rows = next(t for t in shipped() if t.name == "serving").runs.rows
-    own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::9]
+    runs = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::9]
     known = {name: x for name, x in rs.calibration().items() if name != "reference_kernel_time"}
     terms = {"reference_kernel_time": ("1 us", "50 us")}
     result = rs.calibrate(
-        own, terms, measured="time_per_output_token_s", settings=known, anchor="time_per_output_token_factor"
+        runs, terms, measured="time_per_output_token_s", settings=known, anchor="time_per_output_token_factor"
     )
-    predicted = rs.validate(own, calibration=result).rows["predicted_time_per_output_token_s"]
-    expected = error_measures(predicted.to_numpy(), own["time_per_output_token_s"].to_numpy())
+    predicted = rs.validate(runs, calibration=result).rows["predicted_time_per_output_token_s"]
+    expected = error_measures(predicted.to_numpy(), runs["time_per_output_token_s"].to_numpy())
     assert result.errors.loc[("time_per_output_token", "nothing"), "mape"] == pytest.approx(expected["mape"])
-    anchored = rs.calibration().anchored(own.iloc[:2])
+    anchored = rs.calibration().anchored(runs.iloc[:2])
     assert {"time_per_output_token_factor", "time_to_first_token_factor"} <= set(anchored)
-    shifted = rs.validate(own.iloc[:2], calibration=anchored)
-    plain = rs.validate(own.iloc[:2])
+    shifted = rs.validate(runs.iloc[:2], calibration=anchored)
+    plain = rs.validate(runs.iloc[:2])
     ratio = shifted.rows["predicted_time_per_output_token_s"] / plain.rows["predicted_time_per_output_token_s"]
     np.testing.assert_allclose(ratio, anchored["time_per_output_token_factor"])
 
@@ -446,9 +446,9 @@ def test_calibrations_are_joined_and_compared(fitted):
         fitted | second
     with pytest.raises(errors.ValueRangeError, match="both calibrations are of pass_time"):
         fitted | fitted
-    beside = fitted.compare(second)
-    assert beside.loc["bandwidth_efficiency", "ratio"] == pytest.approx(0.62 / fitted["bandwidth_efficiency"], rel=1e-4)
-    assert math.isnan(beside.loc["compute_efficiency", "other"])
+    ratios = fitted.compare(second)
+    assert ratios.loc["bandwidth_efficiency", "ratio"] == pytest.approx(0.62 / fitted["bandwidth_efficiency"], rel=1e-4)
+    assert math.isnan(ratios.loc["compute_efficiency", "other"])
     known = {"bandwidth_efficiency": fitted["bandwidth_efficiency"]}
     only = rs.calibrate(table, {"kv_bytes_per_token": (1e3, 1e6)}, **memory, **known)
     both = fitted | only
@@ -585,18 +585,18 @@ def test_rows_without_a_value_are_left_out_and_counted(noisy):
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", ["serving", "FasterTransformer", "TensorRT-LLM"])
 def test_shipped_constants_are_those_of_the_shipped_tables(name):
-    """`python python/tools/calibrate.py` would write what is there."""
+    """`python python/tools/calibrate.py` would change nothing."""
     from calibrate import fitted as fit
 
-    there = rs.calibration(name)
+    calibration = rs.calibration(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rs.RoofslateWarning)  # of rows that ran out of memory
         (table,) = [t for t in shipped() if t.calibration == name and t.fits]
         again = fit(table)
     for constant in again.constants:
-        assert there[constant.name] == pytest.approx(constant.value, rel=1e-4)
-    assert there.date
-    assert there.data == table.source
+        assert calibration[constant.name] == pytest.approx(constant.value, rel=1e-4)
+    assert calibration.date
+    assert calibration.data == table.source
 
 
 def test_shipped_calibrations_are_found_by_name():

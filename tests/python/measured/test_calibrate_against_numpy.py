@@ -51,13 +51,13 @@ def test_no_constants_near_by_are_better(seed: int) -> None:
         table, TERMS, output="pass_time", measured="seconds", hold_out="stack", start=true, overlap=overlap,
         **options, **MACHINE,
     )  # fmt: skip
-    told = options["soft"], options["residual"] == "relative"
+    loss_options = options["soft"], options["residual"] == "relative"
     fitted = {name: result[name] for name in TERMS}
-    least = loss(table, fitted, overlap, *told)
-    assert least <= loss(table, true, overlap, *told)
+    least = loss(table, fitted, overlap, *loss_options)
+    assert least <= loss(table, true, overlap, *loss_options)
     for _ in range(50):
         moved = {name: float(np.clip(x * math.exp(rng.normal(0, 0.05)), *TERMS[name])) for name, x in fitted.items()}
-        assert least <= loss(table, moved, overlap, *told) * (1 + 1e-6), moved  # constants have six digits
+        assert least <= loss(table, moved, overlap, *loss_options) * (1 + 1e-6), moved  # constants have six digits
     ratio = predicted(table, fitted, overlap) / table["seconds"].to_numpy()
     errors = result.errors.loc[("pass_time", "nothing")]
     assert errors["rows"] == n

@@ -57,8 +57,8 @@ def test_replicas_for_a_rate() -> None:
         rate = most * random.uniform(2, 8)
         least = math.ceil(rate / most * 1.005)
 
-        def kept(found: list[float], promise: list[float] = promise) -> bool:
-            return all(x <= y for x, y in zip(found, promise, strict=True))
+        def kept(percentiles: list[float], promise: list[float] = promise) -> bool:
+            return all(x <= y for x, y in zip(percentiles, promise, strict=True))
 
         tried = range(least, least + 40)
         requested = next(n for n in tried if kept(formed(service, n, rate, router)))

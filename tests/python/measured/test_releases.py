@@ -80,9 +80,9 @@ def test_rows_are_told_apart_by_release_and_recipe() -> None:
     assert runs.kinds("recipe") == ["mxfp8"]
     assert measurements.read(table_of().drop(columns="framework")).kinds("release") == [None]
     assert measurements.read(table_of(release="mine")).kinds("release") == ["Megatron Bridge 26.06"]
-    own = table_of(release="mine", recipe="block-wise").drop(columns="framework")
-    assert measurements.read(own).kinds("release") == ["mine"]
-    assert measurements.read(own).kinds("recipe") == ["block-wise"]
+    labeled = table_of(release="mine", recipe="block-wise").drop(columns="framework")
+    assert measurements.read(labeled).kinds("release") == ["mine"]
+    assert measurements.read(labeled).kinds("recipe") == ["block-wise"]
 
 
 def test_errors_are_given_by_release_and_recipe() -> None:
@@ -110,7 +110,7 @@ def test_an_unknown_release_or_recipe_has_a_band_no_narrower() -> None:
 
 
 def test_the_training_calibration_holds_what_is_left_out() -> None:
-    """The bar is 14 / 11 % on other models and chips, with bands of 80 % that hold 75 to 88 %."""
+    """The bar is 14 / 11% on other models and chips, with 75 to 88% inside the 80% band."""
     errors = rs.calibration("training").errors.loc["trained_tokens_per_second_per_chip"]
     left_out = errors.drop("nothing")
     assert set(left_out.index) >= {"model", "hardware", "release", "recipe"}

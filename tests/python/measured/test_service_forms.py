@@ -30,8 +30,8 @@ def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
     """A service without a model: 12 ms + 0.1 ms B, 40 us per prompt token, 128 slots."""
     s = {"base": 0.012, "slope": 1e-4, "slots": 128, "prompt": 1000, "input_cv": 1, "answer": 200, "output_cv": 1,
          "token": 40e-6, "arrival_cv": 1, "budget": 8192} | other  # fmt: skip
-    apart = policy == "apart"
-    prompt, decoded = (0.0, s["answer"]) if apart else (s["token"] * s["prompt"], s["answer"] - 1)
+    disaggregated = policy == "apart"
+    prompt, decoded = (0.0, s["answer"]) if disaggregated else (s["token"] * s["prompt"], s["answer"] - 1)
     spare = max(1 - rate * (prompt + decoded * s["slope"]), 1e-3)
     running = min((s["base"] + s["slope"]) * rate * decoded / spare, s["slots"])
     return {
@@ -42,7 +42,7 @@ def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
         "input_tokens": s["prompt"],
         "output_tokens": s["answer"],
         "prompt_policy": "first" if policy == "first" else "chunked",
-        "serving_mode": "disaggregated" if apart else "aggregated",
+        "serving_mode": "disaggregated" if disaggregated else "aggregated",
         "step_token_budget": s["budget"],
         "sequence_slots": s["slots"],
         "decode_step_base": s["base"],
@@ -59,7 +59,7 @@ def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
     }
 
 
-# Running sequences, milliseconds per token in the mean and at p99, to the first token likewise: simulated, 2 million
+# Running sequences, mean and p99 milliseconds per token, to the first token likewise: simulated, 2 million
 # requests each.
 CASES = [
     (stated("apart", 7.742), 22.15, 14.32, 15.48, 21.4, 29.3),
@@ -206,9 +206,9 @@ def test_replicas_are_sized_for_a_promise() -> None:
 
 def test_conditions_take_short_names() -> None:
     (condition,) = parse_conditions("ttft_p99 <= 2 s")
-    assert condition.left.quantities == ("time_to_first_token_p99",)
+    assert condition.lhs.quantities == ("time_to_first_token_p99",)
     (condition,) = parse_conditions("tpot <= 50 ms")
-    assert condition.left.quantities == ("time_per_output_token",)
+    assert condition.lhs.quantities == ("time_per_output_token",)
 
 
 def test_clients_and_arrivals_are_not_both_taken() -> None:

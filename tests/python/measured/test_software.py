@@ -64,6 +64,6 @@ def test_drafts_quicken_a_run() -> None:
     rows = pd.DataFrame([{**RUN, "speculation": word} for word in ("none", "yes")])
     plain, drafted = rs.validate(rows).rows["predicted_time_per_output_token_s"]
     assert drafted < 0.8 * plain
-    told = rs.validate(pd.DataFrame([{**RUN, "speculation": "yes", "draft_length": 2, "acceptance_rate": 0.9,
+    measured = rs.validate(pd.DataFrame([{**RUN, "speculation": "yes", "draft_length": 2, "acceptance_rate": 0.9,
                                       "draft_cost": 0.04}])).rows  # fmt: skip
-    assert told["predicted_time_per_output_token_s"].iloc[0] < drafted
+    assert measured["predicted_time_per_output_token_s"].iloc[0] < drafted

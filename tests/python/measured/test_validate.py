@@ -47,7 +47,7 @@ def table(*rows):
 
 
 def test_rows_are_predicted_by_the_shipped_constants():
-    """As a call of one's own with the same constants."""
+    """As a separate call with the same constants."""
     given = table(run(), run(concurrency=64, framework="sglang"))
     rows = rs.validate(given).rows
     cal = rs.calibration()
@@ -74,8 +74,8 @@ def test_the_index_stays():
     given = table(run(), run(concurrency=1)).set_index(pd.Index(["a", "b"]))
     result = rs.validate(given)
     assert result.rows.index.tolist() == ["a", "b"]
-    told = result.explain("b")
-    assert told.value == result.rows.loc["b", "predicted_time_per_output_token_s"]
+    explanation = result.explain("b")
+    assert explanation.value == result.rows.loc["b", "predicted_time_per_output_token_s"]
     assert result.explain("a", "time_to_first_token_s").value == result.rows.loc["a", "predicted_time_to_first_token_s"]
     with pytest.raises(errors.UnknownName, match="'c'"):
         result.explain("c")
@@ -96,8 +96,8 @@ def test_explain_of_each_shipped_table():
 
 def test_bands_of_what_was_never_measured_are_wider():
     mine = rs.hardware["H100"]
-    own = {"H100 of ours": rs.Preset("H100 of ours", "hardware", dict(mine.facts))}
-    rows = rs.validate(table(run(), run(hardware="H100 of ours")), hardware=own).rows
+    chips = {"H100 of ours": rs.Preset("H100 of ours", "hardware", dict(mine.facts))}
+    rows = rs.validate(table(run(), run(hardware="H100 of ours")), hardware=chips).rows
     width = rows["predicted_time_per_output_token_s_upper"] / rows["predicted_time_per_output_token_s_lower"]
     assert rows["predicted_time_per_output_token_s"][0] == rows["predicted_time_per_output_token_s"][1]
     assert width[1] > width[0]
@@ -107,8 +107,8 @@ def test_bands_of_what_was_never_measured_are_wider():
 
 def test_names_outside_of_the_catalogs():
     mine = rs.models["Qwen3-32B"]
-    own = {"secret": rs.Preset("secret", "model", dict(mine.facts))}
-    rows = rs.validate(table(run(), run("secret")), models=own).rows
+    models = {"secret": rs.Preset("secret", "model", dict(mine.facts))}
+    rows = rs.validate(table(run(), run("secret")), models=models).rows
     assert rows["predicted_time_per_output_token_s"][0] == rows["predicted_time_per_output_token_s"][1]
     with pytest.raises(errors.UnknownName, match=r"'secret'.*models=\{name: preset\}"):
         rs.validate(table(run("secret")))
@@ -150,19 +150,21 @@ def test_presets_stand_for_their_names():
     pd.testing.assert_frame_equal(result.rows[columns], rs.validate(named).rows[columns])
 
 
-@pytest.mark.parametrize(("own", "alias"), [(own, alias) for own, every in ALIASES.items() for alias in every])
-def test_frameworks_by_other_names(own, alias):
-    assert framework_name(alias) == own
-    rows = [table(run(framework=name, weight_format="fp8")) for name in (own, alias)]
+@pytest.mark.parametrize(
+    ("framework", "alias"), [(framework, alias) for framework, every in ALIASES.items() for alias in every]
+)
+def test_frameworks_by_other_names(framework, alias):
+    assert framework_name(alias) == framework
+    rows = [table(run(framework=name, weight_format="fp8")) for name in (framework, alias)]
     result, other = (rs.validate(row) for row in rows)
     assert other.rows["framework"].tolist() == [alias]
     numbers = [column for column in result.rows if column.startswith("predicted")]
     pd.testing.assert_frame_equal(result.rows[numbers], other.rows[numbers])
-    assert ("framework", own) in other.summary.reset_index()[["by", "value"]].itertuples(index=False, name=None)
+    assert ("framework", framework) in other.summary.reset_index()[["by", "value"]].itertuples(index=False, name=None)
     cal = rs.calibration()
     known = {"model": "Qwen3-32B", "hardware": "H200"}
     band = cal.band(0.8, "time_per_output_token", framework=alias, **known)
-    assert band == cal.band(0.8, "time_per_output_token", framework=own, **known)
+    assert band == cal.band(0.8, "time_per_output_token", framework=framework, **known)
     assert band != cal.band(0.8, "time_per_output_token", framework="mine", **known)
 
 
@@ -179,7 +181,7 @@ def test_formats_as_engines_store_them():
     assert result["weight_format"].tolist() == ["mxfp4", "mxfp4", "int4", "int4", "nvfp4"]
     assert result["compute_format"].tolist() == ["mxfp4", "mxfp4", "bf16", "bf16", "nvfp4"]
     assert result["dense_format"].tolist() == ["bf16"] * 4 + ["same"]
-    # fp8 caches beside nvfp4, but not where vLLM runs on Hopper, and not beside int4
+    # fp8 KV caches with nvfp4, but not with vLLM on Hopper, and not with int4
     assert (result["kv_bytes_per_token"] / 73728).tolist()[:4] == [1, 0.5, 1, 1]
 
 
@@ -194,8 +196,8 @@ def test_every_shipped_row_is_answered():
     rows = rs.validate().rows
     for column in measurements.TARGETS:
         if column in rows:
-            told = rows[column].notna() & (rows[column] > 0)
-            predicted = rows.loc[told, f"predicted_{column}"]
+            measured = rows[column].notna() & (rows[column] > 0)
+            predicted = rows.loc[measured, f"predicted_{column}"]
             assert predicted.gt(0).all()
             assert np.isfinite(predicted).all()
 
@@ -209,8 +211,8 @@ def test_summary_by_hand():
     rows[1]["framework"] = "trtllm"
     result = rs.validate(table(*rows))
     predicted = result.rows["predicted_time_per_output_token_s"].to_numpy()
-    told = result.rows["time_per_output_token_s"].to_numpy()
-    ratio = predicted / told
+    measured = result.rows["time_per_output_token_s"].to_numpy()
+    ratio = predicted / measured
     line = result.summary.loc[("", "time_per_output_token_s", "all", "")]
     assert line["rows"] == 3
     assert line["mape"] == pytest.approx(np.abs(ratio - 1).mean())
@@ -219,7 +221,7 @@ def test_summary_by_hand():
     assert line["bias"] == pytest.approx(np.exp(np.log(ratio).mean()) - 1)
     assert line["within_2x"] == pytest.approx(2 / 3)
     lower, upper = (result.rows[f"predicted_time_per_output_token_s_{end}"] for end in ("lower", "upper"))
-    assert line["coverage"] == pytest.approx(np.mean((told >= lower) & (told <= upper)))
+    assert line["coverage"] == pytest.approx(np.mean((measured >= lower) & (measured <= upper)))
     assert result.summary.loc[("", "time_per_output_token_s", "framework", "vllm"), "rows"] == 2
     assert result.summary.loc[("", "time_per_output_token_s", "hardware", "H100"), "rows"] == 3
 
@@ -294,7 +296,7 @@ def test_looks():
     figures = r"\d+\.\d / \d+\.\d %"
     for part in (decode, prefill):
         assert re.fullmatch(rf"  left out by model {figures}, by [^()]+ {figures} \(mean / median\)", part[0])
-    # Split rows enter the score of decoding, and not that of prompts.
+    # Split rows enter the score of decoding, not of prompts.
     assert re.fullmatch(rf"  split, among them: {figures} of [\d,]+ rows", decode[1])
     assert re.fullmatch(rf"  split, apart: {figures} of [\d,]+ rows", prefill[1])
 
@@ -334,13 +336,13 @@ def test_one_anchor_a_stack_brings_the_others_nearer():
     misses = np.log(rows["time_per_output_token_s"] / rows["predicted_time_per_output_token_s"])
     first = ~stacks.duplicated()
     share = fit.between**2 / (fit.between**2 + fit.within**2)
-    left = (misses - share * stacks.map(misses[first].set_axis(stacks[first])))[~first]
-    errors_left = np.abs(np.expm1(-left))
+    remaining = (misses - share * stacks.map(misses[first].set_axis(stacks[first])))[~first]
+    errors_left = np.abs(np.expm1(-remaining))
     assert errors_left.mean() <= 0.13
     assert errors_left.median() <= 0.09
-    own = rows[stacks == stacks.iloc[0]]
-    anchored = rs.calibration().anchored(own[serving.runs.rows.columns].iloc[:1])
-    assert anchored["time_per_output_token_factor"] == pytest.approx(math.exp(share * misses[own.index[0]]))
+    of_stack = rows[stacks == stacks.iloc[0]]
+    anchored = rs.calibration().anchored(of_stack[serving.runs.rows.columns].iloc[:1])
+    assert anchored["time_per_output_token_factor"] == pytest.approx(math.exp(share * misses[of_stack.index[0]]))
 
 
 def test_a_broken_bound_is_seen(monkeypatch):

@@ -1,4 +1,4 @@
-"""Controls of explorers: of which kind each is, what it says, and what moving it does."""
+"""Controls of explorers: their kinds, labels, and effects."""
 
 from __future__ import annotations
 
@@ -263,9 +263,10 @@ def test_one_move_is_one_picture(draws: list[dict[str, Any]]) -> None:
 
 @pytest.mark.heavy
 def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A move takes the time of one picture, some 80 ms: the chart is computed once, and drawn once.
+    """A move computes the chart once and draws it once, in the time of one picture.
 
-    Each move is timed next to the same chart drawn without controls, so that a busy machine slows both.
+    That time is some 80 ms. Each move is timed next to the same chart drawn without controls, so that a busy machine
+    slows both.
     """
     computed = []
     chart = charts.latency_vs_batch
@@ -273,11 +274,11 @@ def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = rs.explore(chart)
     monkeypatch.setattr(chart, "_data", lambda **inputs: (computed.append(1), original(**inputs))[1])
     slider = explorer.controls["context_length"].slider
-    taken, alone = [], []
+    seconds, alone = [], []
     for _ in range(9):
         start = time.perf_counter()
         slider.value *= 1.05
-        taken.append(time.perf_counter() - start)
+        seconds.append(time.perf_counter() - start)
         count = len(computed)
         start = time.perf_counter()
         figure = chart(context_length=slider.value).figure
@@ -285,8 +286,8 @@ def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         alone.append(time.perf_counter() - start)
         pyplot.close(figure)
         del computed[count:]
-    assert len(computed) == len(taken)
-    assert min(taken) < 3 * min(alone)
+    assert len(computed) == len(seconds)
+    assert min(seconds) < 3 * min(alone)
 
 
 def test_reset_moves_everything_back() -> None:

@@ -1,4 +1,4 @@
-"""Explorers: what charts take, the pictures, the code that gives them again, and the whole in JupyterLab."""
+"""Explorers: accepted charts, their pictures, the reproducing code, and JupyterLab."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from roofslate.registry.registry import entries
 from support.explorers import CELL, moved, run
 from support.slices import every_third
 
-LECTURE = [made.name for made in charts.all() if made.input_names]
-# charts that have lists alone, and inputs that they take
+LECTURE = [chart.name for chart in charts.all() if chart.input_names]
+# charts with only lists, and their accepted inputs
 OTHERS: dict[str, dict[str, Any]] = {
     "scale_up_domains": {"hardware": "GB200 NVL72"},
     "machine_balance": {"hardware": "B200", "weight_format": "bf16"},
@@ -56,17 +56,17 @@ def pixels(figure: Any) -> np.ndarray:
     return np.frombuffer(file.getvalue(), np.uint8)
 
 
-# ----------------------------------------------------------------------------------------------------- what charts take
+# ----------------------------------------------------------------------------------------------------inputs of charts
 
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", LECTURE)
 def test_a_chart_starts_as_the_lectures_picture(name: str) -> None:
-    made = charts.find(name)
+    chart = charts.find(name)
     explorer = rs.explore(name)
-    table = made.data()
-    same = made.data(**explorer.values)
+    table = chart.data()
+    same = chart.data(**explorer.values)
     assert same.equals(table)
     assert repr(same.attrs) == repr(table.attrs)
     assert explorer.controls
@@ -80,8 +80,8 @@ def test_charts_know_what_moves_them() -> None:
     assert "batch_size" not in board  # the axis
     assert charts.retrieve_or_hold.inputs["hardware"] == "B200 (lecture)"
     assert charts.pipeline_inference.inputs == {"hop_latency": 2.5e-3, "pipeline_stages": 4, "stage_time": 5e-3}
-    assert "practical_margin" not in charts.cost_vs_context.inputs  # beside the batch it has no say
-    assert set(OTHERS) == {made.name for made in charts.all() if not made.input_names}
+    assert "practical_margin" not in charts.cost_vs_context.inputs  # without effect if the batch is given
+    assert set(OTHERS) == {chart.name for chart in charts.all() if not chart.input_names}
 
 
 @pytest.mark.parametrize("name", sorted(OTHERS))
@@ -196,9 +196,9 @@ def test_numbers_are_written_large_with_their_units() -> None:
 
 def test_a_picture_is_told_in_words_and_keeps_its_size() -> None:
     explorer = rs.explore("latency_vs_batch")
-    made = charts.latency_vs_batch
-    assert f'alt="{made.subject}. {made.brief}"' in explorer._canvas.value
-    width, height = (round(96 * inches) for inches in made.size)
+    chart = charts.latency_vs_batch
+    assert f'alt="{chart.subject}. {chart.brief}"' in explorer._canvas.value
+    width, height = (round(96 * inches) for inches in chart.size)
     assert f'width="{width}" height="{height}"' in explorer._canvas.value
     assert "max-width:100%" in explorer._canvas.value
     explorer = rs.explore("pass_time", batch_size=rs.geomspace(1, 4096, 20), context_length="8k", **CELL)
@@ -207,19 +207,19 @@ def test_a_picture_is_told_in_words_and_keeps_its_size() -> None:
 
 def test_the_layout_is_held_while_the_words_around_the_axes_stay_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = rs.explore("latency_vs_batch", context_length="8k", chips=72, **CELL)
-    made = []
+    layouts = []
     execute = ConstrainedLayoutEngine.execute
-    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *given: (made.append(1), execute(*given)))
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *given: (layouts.append(1), execute(*given)))
     explorer.controls["context_length"].slider.value = 8200
-    assert not made
+    assert not layouts
     (ax,) = explorer.figure.axes
-    held = ax.get_position().bounds
+    bounds = ax.get_position().bounds
     explorer.figure.savefig(io.BytesIO())  # which makes the layout
-    assert made
-    assert held == pytest.approx(ax.get_position().bounds, abs=0.005)  # less than two pixels
-    made.clear()
+    assert layouts
+    assert bounds == pytest.approx(ax.get_position().bounds, abs=0.005)  # less than two pixels
+    layouts.clear()
     explorer.controls["chips"].slider.value = 1000  # other ticks
-    assert made
+    assert layouts
 
 
 def test_pictures_leave_no_figure_open() -> None:
@@ -234,10 +234,10 @@ def test_pictures_leave_no_figure_open() -> None:
 
 def test_a_figure_that_was_taken_stays_as_it_was() -> None:
     explorer = rs.explore("latency_vs_batch", context_length="8k", **CELL)
-    taken = explorer.figure
-    before = pixels(taken)
+    figure = explorer.figure
+    before = pixels(figure)
     explorer.set(context_length="64k")
-    assert (pixels(taken) == before).all()
+    assert (pixels(figure) == before).all()
     assert (pixels(explorer.figure) != before).any()
 
 
@@ -285,9 +285,9 @@ def test_definitions_that_were_local_stay_known() -> None:
     ids=str,
 )
 def test_bad_inputs_are_refused_at_once(what: Any, inputs: dict[str, Any], error: type, said: str) -> None:
-    with pytest.raises(error, match=said) as told:
+    with pytest.raises(error, match=said) as caught:
         rs.explore(what, **inputs)
-    assert isinstance(told.value, RoofslateError)
+    assert isinstance(caught.value, RoofslateError)
 
 
 def test_a_preset_that_no_code_can_name_is_refused() -> None:
@@ -331,7 +331,7 @@ WATCH = """() => {
     const note = () => window.pictures.add(place.querySelector('img')?.src);
     new MutationObserver(note).observe(place, {subtree: true, childList: true});
 }"""
-PATIENCE = 90  # seconds for what takes two or three where nothing else runs
+PATIENCE = 90  # seconds for moves of two or three on an idle machine
 NOTEBOOK = """\
 import roofslate as rs
 rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="DeepSeek-V3", hardware="GB200 NVL72")"""
@@ -339,13 +339,13 @@ rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="D
 
 @pytest.mark.slow
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
-    """Keys and the mouse move a slider, text is typed: the picture follows, the last of many moves wins."""
+    """The picture follows keys, mouse moves, and typed text, and the last of many moves wins."""
     address, folder = laboratory
     cell = {"cell_type": "code", "id": "explorer", "metadata": {}, "execution_count": None, "outputs": []}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = {"cells": [{**cell, "source": NOTEBOOK}], "metadata": {"kernelspec": kernel}}
-    told = json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5})
-    (folder / "explore.ipynb").write_text(told, encoding="utf-8")
+    text = json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5})
+    (folder / "explore.ipynb").write_text(text, encoding="utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.set_default_timeout(1000 * PATIENCE)
     trouble: list[str] = []
@@ -372,7 +372,7 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     reads = f"""text => document.querySelector('input[title^="{name}"]').value === text"""
 
     def follows(change: Any) -> str:
-        """The code, once it is that of another picture and has the number of the field."""
+        """The code of another picture, once it has the number of the field."""
         before = picture.get_attribute("src")
         change()
         page.wait_for_function("before => document.querySelector('.jp-OutputArea img').src !== before", arg=before)
@@ -398,7 +398,7 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     page.wait_for_function(settled)
     assert 'context_length="100k"' in code.input_value()
     assert 1 <= page.evaluate("window.pictures.size") < moves / 2
-    # a mistake is told, and the picture stays
+    # a mistake shows a message, and the picture stays
     before = picture.get_attribute("src")
     field.fill("8 GB")
     field.press("Enter")

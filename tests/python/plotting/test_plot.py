@@ -1,4 +1,4 @@
-"""Plots of evaluated results: lines, heat maps, regions, ticks, and what is refused."""
+"""Plots of evaluated results: lines, heat maps, regions, ticks, and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matplotlib.collections import QuadMesh
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from support.pictures import ticks
 
-# Pictures show what a memory cannot hold, too.
+# Pictures show points beyond memory, too.
 pytestmark = pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")
 SCENE: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "expert_reads": "all"}
 BATCH = rs.geomspace(1, 8192, 40)
@@ -27,7 +27,7 @@ def words(ax: Any) -> list[str]:
 
 
 def meshes(ax: Any) -> list[QuadMesh]:
-    return [made for made in ax.collections if isinstance(made, QuadMesh)]
+    return [mesh for mesh in ax.collections if isinstance(mesh, QuadMesh)]
 
 
 def test_one_axis_is_a_line() -> None:
@@ -113,13 +113,13 @@ def test_binding_terms_are_outlined() -> None:
     ax = rs.plot(result)
     assert len(meshes(ax)) == 1
     assert {"weight fetch", "KV fetch"} <= set(words(ax))
-    dark = [made for made in ax.collections if "#111111" in [mpl.colors.to_hex(c) for c in made.get_edgecolor()]]
+    dark = [mesh for mesh in ax.collections if "#111111" in [mpl.colors.to_hex(c) for c in mesh.get_edgecolor()]]
     assert len(dark) == 2
 
 
 def test_binding_terms_alone_are_regions() -> None:
     ax = rs.plot(rs.evaluate("bottleneck", batch_size=BATCH, context_length=CONTEXT, **SCENE))
-    assert {made.get_label() for made in meshes(ax)} == {"weight fetch", "KV fetch"}
+    assert {mesh.get_label() for mesh in meshes(ax)} == {"weight fetch", "KV fetch"}
     assert {"weight fetch", "KV fetch"} <= set(words(ax))
     spans = rs.plot(rs.evaluate(["pass_time", "bottleneck"], batch_size=BATCH, context_length="32k", **SCENE))
     assert words(spans) == ["weight fetch", "KV fetch"]
@@ -262,7 +262,7 @@ def test_arithmetic_is_counted_and_its_speed_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lifetimes", "wanted"),
+    ("lifetimes", "tick"),
     [
         (86400 * np.arange(1, 181.0), "50 days"),
         (np.linspace(1, 7200, 50), "1 h"),
@@ -270,10 +270,10 @@ def test_arithmetic_is_counted_and_its_speed_is_not() -> None:
         (rs.geomspace(1, 86400 * 400, 50), "10 min"),
     ],
 )
-def test_times_have_ticks_as_people_count_them(lifetimes: Any, wanted: str) -> None:
+def test_times_have_ticks_as_people_count_them(lifetimes: Any, tick: str) -> None:
     served = rs.evaluate("lifetime_tokens", model_token_rate=1e6, model_lifetime=lifetimes)
     written = [text for text in ticks(rs.plot(served).xaxis) if text]
-    assert wanted in written
+    assert tick in written
     assert 3 <= len(written) <= 12
     assert all((4 * float(text.split()[0])).is_integer() for text in written)  # whole numbers, halves, quarters
 
@@ -284,20 +284,20 @@ def test_ticks_have_room_for_their_words() -> None:
     figure.canvas.draw()
     boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
     assert len(boxes) >= 2
-    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    assert all(before.x1 < after.x0 for before, after in itertools.pairwise(boxes))
 
 
 def hatched(ax: Any) -> list[Any]:
-    return [made for made in ax.collections if made.get_hatch() or any(getattr(made, "hatches", ["", ""])[:1])]
+    return [region for region in ax.collections if region.get_hatch() or any(getattr(region, "hatches", ["", ""])[:1])]
 
 
 def test_what_does_not_fit_is_hatched() -> None:
     across = rs.evaluate(["pass_time", "memory_fits"], batch_size=BATCH, context_length="128k", **SCENE)
     (region,) = hatched(rs.plot(across))
     assert region.get_label() == "does not fit"
-    left = region.get_paths()[0].vertices[:, 0].min()
-    room = rs.value("memory_limited_batch", context_length="128k", model=SCENE["model"], hardware=SCENE["hardware"])
-    assert room / 1.3 < left < room * 1.3
+    start = region.get_paths()[0].vertices[:, 0].min()
+    limit = rs.value("memory_limited_batch", context_length="128k", model=SCENE["model"], hardware=SCENE["hardware"])
+    assert limit / 1.3 < start < limit * 1.3
     surface = rs.evaluate(["pass_time", "memory_fits"], batch_size=BATCH, context_length=CONTEXT, **SCENE)
     ax = rs.plot(surface)
     assert "does not fit" in words(ax)

@@ -1,4 +1,4 @@
-"""Calibrations as they come with the package: mistakes in their files and in questions to them, bands along axes."""
+"""Shipped calibrations, mistakes in their files and requests, and bands along axes."""
 
 import dataclasses
 import re
@@ -72,11 +72,11 @@ def test_the_command_writes_what_is_there(tmp_path, monkeypatch, capsys):
         calibrate.main(["FasterTransformer"])
     (path,) = tmp_path.iterdir()
     assert path.name == "FasterTransformer.toml"
-    result, there = rs.Calibration.from_toml(path), rs.calibration("FasterTransformer")
+    result, shipped = rs.Calibration.from_toml(path), rs.calibration("FasterTransformer")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", result.date)
-    assert result.data == there.data
-    assert [(c.name, c.low, c.high) for c in result.constants] == [(c.name, c.low, c.high) for c in there.constants]
-    assert [c.value for c in result.constants] == pytest.approx([c.value for c in there.constants], rel=1e-4)
+    assert result.data == shipped.data
+    assert [(c.name, c.low, c.high) for c in result.constants] == [(c.name, c.low, c.high) for c in shipped.constants]
+    assert [c.value for c in result.constants] == pytest.approx([c.value for c in shipped.constants], rel=1e-4)
     assert capsys.readouterr().out == f"{result}\n\n"
 
 
@@ -110,14 +110,14 @@ def test_mistakes(ask, error, said):
 
 def test_what_all_rows_have_in_common_need_not_be_a_column():
     rows = next(table for table in shipped() if table.name == "serving").runs.rows
-    own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::20]
+    runs = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::20]
     requested = {
         "terms": {"kernel_time_factor": (0.5, 10)},
         "measured": "time_per_output_token_s",
         "settings": {name: x for name, x in SERVING.items() if name != "kernel_time_factor"},
     }
-    same = rs.calibrate(own.drop(columns=["model", "hardware"]), model="Qwen3-32B", hardware="H100", **requested)
-    assert dict(same) == dict(rs.calibrate(own, **requested))
+    same = rs.calibrate(runs.drop(columns=["model", "hardware"]), model="Qwen3-32B", hardware="H100", **requested)
+    assert dict(same) == dict(rs.calibrate(runs, **requested))
 
 
 # -------------------------------------------------------------------------------------------------------------- bands

@@ -492,15 +492,15 @@ def test_a_preset_is_read_without_the_others():
     chip = catalogs.hardware["gb200-nvl72"]
     assert catalogs._library._shelves is None
     assert set(catalogs._library._shipped.read) == {("hardware", "GB200"), ("hardware", "GB200 NVL72")}
-    assert "H1000" not in catalogs.hardware  # what is not found has every file read
+    assert "H1000" not in catalogs.hardware  # a missing name has every file read
     assert catalogs.hardware["GB200 NVL72"] is dict(catalogs.hardware)["GB200 NVL72"] is chip
     assert catalogs.hardware.define("mine", base=chip, chips=36).values["hbm_bandwidth"] == chip["hbm_bandwidth"]
 
 
 @pytest.mark.parametrize("section", KINDS)
 def test_presets_read_alone_are_those_of_the_files(section):
-    whole = getattr(catalogs, section)
-    presets = dict(whole)
+    catalog = getattr(catalogs, section)
+    presets = dict(catalog)
     alone = library.Shipped()
     for name, preset in presets.items():
         one = alone.find(section, name)
@@ -541,7 +541,10 @@ def test_import_reads_no_file_and_no_heavy_library():
 
 
 def test_a_preset_in_a_list_gives_what_it_gives_alone():
-    """What one preset states itself and another leaves to the formulas is kept for the one, computed for the other."""
+    """A quantity that one preset states and another leaves to a formula has both values.
+
+    Each model has the value that it has in a separate call.
+    """
     models = ["lecture", "DeepSeek-V3"]
     together = rs.evaluate("balance_tokens", model=models, hardware="GB200 NVL72")
     alone = [rs.value("balance_tokens", model=model, hardware="GB200 NVL72") for model in models]
@@ -552,12 +555,15 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
 
 
 def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
-    """The preset states the inefficiency; chips alone tell none, and the money does not depend on them."""
+    """The preset states the inefficiency, which chips do not determine.
+
+    Cost does not depend on chips.
+    """
     known = {"model": "lecture training", "hardware": "H100", "training_utilization": 0.4, "chip_price": "2 USD/h"}
     known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
     alone = rs.value("lifetime_cost", known)
     assert rs.value("lifetime_cost", {**known, "chips": 100}) == alone
-    # with a rate they would tell a share of it, and neither has a say
+    # with a rate they would give a part of it, and neither has an effect
     with pytest.raises(errors.IneffectiveInput, match=r"'(chips|decode_token_rate)' has no effect"):
         rs.value("lifetime_cost", known, chips=100, decode_token_rate=1e4)
     # one step away, or several that follow of themselves
@@ -567,7 +573,7 @@ def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
 
 
 def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
-    """Alone the first preset refuses the utilization, since it states what would follow from it."""
+    """By itself the first preset refuses the utilization, because it states a dependent of it."""
     given = {"decode_utilization": 0.1, "training_utilization": 0.4}
     for model in ("lecture training", ["lecture training", "DeepSeek-V3"]):
         with pytest.raises(errors.IneffectiveInput, match="'lecture training' supplies 'decode_inefficiency'"):

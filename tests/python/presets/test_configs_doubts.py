@@ -1,4 +1,7 @@
-"""What of a config.json was not understood: a warning, an error if strict, a line on each card, no validation."""
+"""Unclear keys of a config.json: a warning, an error if strict, and a line on each card.
+
+A model with unclear keys takes no part in a validation.
+"""
 
 import copy
 import pickle
@@ -33,7 +36,7 @@ FILES = {name: CONFIG[name] for name in SOME} | {
 
 
 def told(config):
-    """What a file's reader is told: the doubts, or an error that names a key."""
+    """Return the warnings about a config, or the error that names a key."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

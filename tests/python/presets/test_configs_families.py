@@ -1,4 +1,4 @@
-"""Models read from a config.json: what each family of models does in its own way, one trap at a time."""
+"""Models read from a config.json: special cases of model families, one trap at a time."""
 
 import pytest
 import roofslate as rs
@@ -7,7 +7,7 @@ from roofslate.presets.configs.conventions import FAMILIES
 from support.configs import PLAIN, read
 
 
-# Those whose layers carry a state, and DeepSeek-V4, need keys of their own.
+# Families with state layers, and DeepSeek-V4, need separate keys.
 @pytest.mark.parametrize("family", [n for n, f in FAMILIES.items() if not f.state and n != "deepseek_v4"])
 def test_every_family_reads_a_plain_file(family):
     model = read(model_type=family, max_position_embeddings=512, sliding_window=None)
@@ -134,7 +134,7 @@ def test_windows_with_heads_and_widths_of_their_own():
     model = read(**keys)
     assert model.cache_bytes(100) == 2 * (2 * 40 * 100 + 3 * 4 * 40 * 16)
     assert model.parts["attention"] == sum(64 * (8 * 40 + kv * 40) for kv in (2, 4, 4, 4)) + 3 * 8
-    assert model.head_size == 20  # of keys and values in the mean: twice it is what a token leaves in a head
+    assert model.head_size == 20  # mean of keys and values: a token stores twice as much per head
 
 
 def test_full_layers_whose_values_are_their_keys():
@@ -172,7 +172,10 @@ def test_latent_attention_ignores_heads_in_its_cache():
 
 @pytest.mark.parametrize(("rank", "more"), [(None, 40 + 64), (16, 16 + 40 + 64)])
 def test_biases_of_latent_attention(rank, more):
-    """On what goes down to the latents and on the output, not on what comes up from them or on a direct query."""
+    """Down-projections to the latents and the output have biases.
+
+    Up-projections and a direct query have none.
+    """
     plain = read(model_type="deepseek_v3", q_lora_rank=rank, **LATENT)
     biased = read(model_type="deepseek_v3", q_lora_rank=rank, attention_bias=True, **LATENT)
     assert biased.parts["attention"] == plain.parts["attention"] + 4 * more

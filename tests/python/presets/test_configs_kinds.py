@@ -1,4 +1,7 @@
-"""Kinds of models: public files of 2026, defaults of public classes, and small files that were counted by hand."""
+"""Kinds of models: public files of 2026, defaults of public classes, and small files.
+
+The small files were counted by hand.
+"""
 
 import copy
 import warnings
@@ -41,7 +44,7 @@ def test_counts_of_public_classes(entry):
 
 @pytest.mark.parametrize("entry", KINDS, ids=lambda entry: entry["name"])
 def test_the_same_files_under_a_name_that_nobody_knows(entry):
-    """Within 3 % or not, a warning or an error names a key."""
+    """Beyond 3% a warning or an error names a key."""
     config = {**entry["config"], "model_type": "new_kind"}
     said = []
     with warnings.catch_warnings(record=True) as caught:

@@ -1,4 +1,7 @@
-"""Towers beside a language model, for images and sound: totals of published checkpoints, tensor by tensor, defaults."""
+"""Towers of a language model for images and sound.
+
+Totals of published checkpoints, tensor by tensor, and defaults.
+"""
 
 from typing import Any
 
@@ -156,7 +159,7 @@ def test_biases_of_the_projector_of_mistral():
     assert wider == plain + (3**2 - 2**2) * 1024**2
 
 
-# What the configuration classes of transformers have where a file says nothing.
+# Defaults of the configuration classes of transformers for missing keys.
 DEFAULTS = {
     "llama4": {
         "hidden_size": 768,

@@ -1,4 +1,4 @@
-"""Presets that the package ships: numbers with their sources, that fit the registry and agree with each other."""
+"""Shipped presets: numbers with sources, consistent with the registry and each other."""
 
 import math
 from pathlib import Path
@@ -102,7 +102,7 @@ def test_models_carry_the_tokens_that_they_were_pretrained_on_where_published():
     tokens = {name: preset.values.get("pretraining_tokens") for name, preset in catalogs.models.items()}
     assert sum(each is not None for each in tokens.values()) >= 37
     assert (tokens["DeepSeek-V3"], tokens["Llama-3.1-405B"], tokens["GPT-3 175B"]) == (14.8e12, 15.6e12, 300e9)
-    assert tokens["DeepSeek-V3.2"] == 16.6e12  # its own, not those of its base
+    assert tokens["DeepSeek-V3.2"] == 16.6e12  # not its base's
     assert catalogs.models["Qwen3-8B"].facts["pretraining_tokens"].read
     assert "model card" in catalogs.models["Qwen3-8B"].facts["pretraining_tokens"].source
     for name in ("gpt-oss-120b", "Mixtral-8x7B", "gpt2", "Mistral-7B-v0.1", "MiniMax-M2.5", "lecture"):

@@ -1,4 +1,7 @@
-"""Chips, systems, their prices and tiers of memory: against a table of published figures; what-if chips; the years."""
+"""Chips, systems, prices, and memory tiers against a table of published figures.
+
+What-if chips and the years of announcement.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +95,9 @@ def published() -> Iterator[tuple[str, dict[str, float]]]:
     for row in PUBLISHED.strip().splitlines():
         *name, last = row.rsplit(maxsplit=len(COLUMNS) - 1)[0].rsplit(maxsplit=1)
         cells = [last, *row.rsplit(maxsplit=len(COLUMNS) - 1)[1:]]
-        told = zip(COLUMNS, cells, strict=True)
+        columns = zip(COLUMNS, cells, strict=True)
         # links of a torus: their number times the bandwidth of one
-        numbers = {key: math.prod(map(float, cell.split("*"))) * unit for (key, unit), cell in told if cell != "-"}
+        numbers = {key: math.prod(map(float, cell.split("*"))) * unit for (key, unit), cell in columns if cell != "-"}
         yield name[0].strip(), numbers
 
 
@@ -110,9 +113,11 @@ def test_chips_have_the_published_figures(name: str) -> None:
 
 def test_the_table_has_all_chips() -> None:
     chips = {name for name, chip in rs.hardware.items() if "chips" not in chip.values and "lecture" not in name}
-    told = {rs.hardware[name.replace(" (Trillium)", "").replace(" (Ironwood)", "")].name for name in PUBLISHED_NUMBERS}
-    assert chips - told == {"A100-40", "L40S", "Rubin training"}
-    assert len(told) == 42
+    listed = {
+        rs.hardware[name.replace(" (Trillium)", "").replace(" (Ironwood)", "")].name for name in PUBLISHED_NUMBERS
+    }
+    assert chips - listed == {"A100-40", "L40S", "Rubin training"}
+    assert len(listed) == 42
 
 
 def test_peaks_are_dense_and_rise_with_fewer_bits() -> None:
@@ -492,7 +497,7 @@ HOSTILE = {
     "zero byte": ("\x00", "line 1: "),
     "escaped zero": (VALUES + 'chips="8\\u0000"', "line 4: chips: cannot read"),
     "the same table": ("".join("[a]\n" for _ in range(50_000)), "line 2: Cannot declare ('a',) twice"),
-    "a text without end": ('a="' + '\\"' * 1_000_000, "line 1: "),
+    "an unterminated text": ('a="' + '\\"' * 1_000_000, "line 1: "),
     "quotes": ('"' * 3_000_000, "line 1: "),
     "single quotes": ("'" * 3_000_000, "line 1: "),
     "dots": (". " * 100_000, "a key of more than 8 parts"),
@@ -583,7 +588,7 @@ def test_what_is_within_texts_is_told_from_what_is_not(inside: str) -> None:
 
 
 def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
-    """Whatever stands in texts and comments, and however lines end."""
+    """For any texts, comments, and ends of lines."""
     path = tmp_path / "ours.toml"
     text = HEAD + 'note = """[hardware.y.values]\nchips = 0"""\n# [hardware.x.values]\n[hardware.x.values]\nchips = 0\n'
     for end in ("\n", "\r\n"):
@@ -622,10 +627,10 @@ def test_generations_draw_all_chips_and_their_records() -> None:
     panels = charts.hardware_generations().child_axes
     for panel, name in zip(panels, ("peak_flops", "hbm_bandwidth", "hbm_capacity", "balance_tokens"), strict=True):
         assert panel.get_yscale() == "log"
-        for vendor, own in table.groupby("vendor"):
+        for vendor, chips in table.groupby("vendor"):
             drawn = line(panel, str(vendor))
-            assert drawn.get_xdata().tolist() == own["announced"].tolist()
-            assert drawn.get_ydata().tolist() == own[name].tolist()
+            assert drawn.get_xdata().tolist() == chips["announced"].tolist()
+            assert drawn.get_ydata().tolist() == chips[name].tolist()
             assert drawn.get_linestyle() == "None"
     for panel, name in zip(panels[:3], ("peak_flops", "hbm_bandwidth", "hbm_capacity"), strict=True):
         record = line(panel, "record")
@@ -635,7 +640,7 @@ def test_generations_draw_all_chips_and_their_records() -> None:
         assert set(heights) == set(np.maximum.accumulate(table[name].to_numpy()))
     claim = line(panels[3], "claimed balance_tokens")
     assert set(claim.get_ydata()) == {300.0}
-    newest = {own.index[-1] for _, own in table.groupby("vendor")}
+    newest = {chips.index[-1] for _, chips in table.groupby("vendor")}
     assert {"TPU 7x", "Trainium3", "MI355X", "Rubin"} == newest
     for panel, marked in ((panels[0], {"A100-80", "H100", "GB200", "Rubin"}), (panels[3], {"TPU v6e", "Trainium3"})):
         assert {text.get_text() for text in panel.texts} & set(rs.hardware) == marked | newest
@@ -652,7 +657,7 @@ def test_generations_of_other_chips_and_formats() -> None:
     assert table.index.tolist() == ["H100", "Rubin", "Ours"]
     assert table["announced"].tolist() == pytest.approx([2022 + 2.5 / 12, 2026 + 0.5 / 12, 2028 + 1.5 / 12])
     assert table["vendor"].tolist() == ["NVIDIA", "NVIDIA", "others"]
-    assert table["peak_flops"].tolist() == [989e12, 50e15, 8e15]  # what lacks fp4 works in bf16
+    assert table["peak_flops"].tolist() == [989e12, 50e15, 8e15]  # chips without fp4 work in bf16
     alone = charts.hardware_generations(hardware="H100", weight_format="bf16")
     assert alone.child_axes[0].get_xlim() == pytest.approx((2020.6, 2023.8))
     undated = rs.hardware.define("Undated", peak_flops_bf16="8 PFLOP/s", hbm_bandwidth="40 TB/s", hbm_capacity="1 TB")

@@ -1,4 +1,4 @@
-"""What kernels reach: the catalog, the chips' presets that take it over, and what estimates make of it."""
+"""Achieved peak of kernels: the catalog, chip presets that adopt it, and estimates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_the_catalog_lacks_is_named() -> None:
 
 @pytest.mark.parametrize("chip", ["A100-80", "H100", "H200", "B200", "B300", "GB200", "L40S"])
 def test_presets_have_the_facts(chip: str) -> None:
-    """The block of a preset is what the tool writes from the catalog."""
+    """The tool writes the same block of a preset from the catalog."""
     values = rs.hardware[chip].values
     for name, text in kernel_shares.values_of(chip, kernel_shares.facts()).items():
         expected = 1e-6 * float(text.strip('" us')) if text.startswith('"') else float(text)
@@ -40,7 +40,10 @@ def test_presets_have_the_facts(chip: str) -> None:
 
 
 def test_shares_never_exceed_the_data_sheet() -> None:
-    """Two facts of grouped products do, which caches explain: no estimate may fall below the floor."""
+    """Two facts of grouped GEMMs exceed the data sheet, but no preset's share.
+
+    Caching explains the two. No estimate may fall below the floor.
+    """
     grouped = rs.kernel_facts(fact="grouped_gemm_bandwidth_share")
     assert (grouped["value"] > 1).sum() == 2
     table = rs.hardware.to_frame()

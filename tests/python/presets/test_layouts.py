@@ -1,4 +1,4 @@
-"""Layouts: what divides the chips."""
+"""Layouts: divisions of the chips."""
 
 import numpy as np
 from roofslate.presets.layouts import legal_layouts

@@ -1,4 +1,4 @@
-"""Models read from a config.json: the counts of 53 public files, formats, presets and tables."""
+"""Models read from a config.json: counts of 53 public files, formats, presets, and tables."""
 
 import contextlib
 import json
@@ -231,7 +231,7 @@ def test_bytes_of_mixed_formats():
 
 
 @pytest.mark.parametrize(
-    ("name", "weight", "kv", "kept"),
+    ("name", "weight", "kv", "unquantized"),
     [
         ("deepseek-ai/DeepSeek-V3", "fp8-block", "bf16", ()),
         ("deepseek-ai/DeepSeek-V4-Flash", "mxfp4", "bf16", ()),
@@ -244,14 +244,14 @@ def test_bytes_of_mixed_formats():
         ("Qwen/Qwen3-8B", "bf16", "bf16", ("attention", "dense_ffn")),
     ],
 )
-def test_formats_of_public_files(name, weight, kv, kept):
+def test_formats_of_public_files(name, weight, kv, unquantized):
     model = rs.Model.from_config(CONFIG[name])
     assert (model.weight_format, model.kv_format) == (weight, kv)
     table = model.parameter_table()
-    whole = table["bytes"] / table["total"]
+    bytes_per_weight = table["bytes"] / table["total"]
     matrices = {"attention", "dense_ffn", "routed_experts", "shared_experts"} & set(table.index)
-    assert {part for part in matrices if whole[part] == 2} == set(kept)
-    assert whole["input_table"] == 2
+    assert {part for part in matrices if bytes_per_weight[part] == 2} == set(unquantized)
+    assert bytes_per_weight["input_table"] == 2
 
 
 @pytest.mark.parametrize(
@@ -321,8 +321,8 @@ def test_a_model_is_a_preset_everywhere(entry):
     fetched = rs.value("fetched_weight_bytes", {"batch_size": 64, **bytes_of_one}, model=model)
     assert fetched == pytest.approx(touched, rel=1e-12)  # other order of sums
     if model.cache_bytes(1):
-        whole = 128  # tokens: entries for several tokens are complete, and no window is left
-        assert float(result["kv_bytes_per_token"]) == model.cache_bytes(whole) / whole
+        tokens = 128  # tokens: entries for several tokens are complete, and no window is left
+        assert float(result["kv_bytes_per_token"]) == model.cache_bytes(tokens) / tokens
         if model.values.get("windowed_kv_share"):
             without = {"index_bytes_per_token": 0, "recurrent_state_bytes": 0}
             stored = rs.value("kv_stored_bytes", model=model, context_length=131_072, **without)

@@ -1,4 +1,4 @@
-"""Hostile and broken config.json: what is wrong is named, with its line, and nothing takes long."""
+"""Hostile and broken config.json: the error names the mistake and its line, quickly."""
 
 import contextlib
 import copy
@@ -188,5 +188,5 @@ def test_any_value_at_any_key_gives_a_model_or_a_named_error(data):
 def test_truncated_and_garbled_text_is_refused_with_its_line(tmp_path_factory, cut, junk):
     path = tmp_path_factory.mktemp("cut") / "config.json"
     path.write_text(TEXT[:cut] + junk, encoding="utf-8")
-    with contextlib.suppress(errors.PresetError):  # what was cut away may have no effect
+    with contextlib.suppress(errors.PresetError):  # the removed part may have no effect
         rs.Model.from_config(path)

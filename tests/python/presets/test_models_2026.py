@@ -1,4 +1,4 @@
-"""Models of 2026 in the catalog: against their config.json, the published sizes, and what was left out."""
+"""Catalog models of 2026 against their config.json, published sizes, and omissions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFIG = {entry["name"]: entry["config"] for entry in LATE}
 
 
 def in_catalog(name: str) -> rs.Preset | None:
-    """Preset of a published id, or of what follows the slash."""
+    """Preset of a published id, or of its part after the slash."""
     return rs.models.get(name) or rs.models.get(name.split("/")[-1])
 
 

@@ -1,4 +1,4 @@
-"""Checks of the catalogs: what is stale, unverified or contradicted on a day."""
+"""Checks of the catalogs: stale, unverified, or contradicted numbers on a day."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def entry(name: str, dollars: float, start: str = "", end: str = "", more: str =
 
 
 def check(path: Path, *entries: str) -> list[tuple[str, ...]]:
-    """Findings of prices that are loaded, without those of the package."""
+    """Findings of loaded prices, without the package's."""
     path.write_text("\n".join(entries), encoding="utf-8")
     loaded = [preset.name for preset in rs.load_presets(path)]
     rows = rs.prices.check(DAY)
@@ -64,7 +64,7 @@ def test_unverified_numbers_are_listed_once_where_they_are_defined() -> None:
     listed = list(zip(result["preset"], result["quantity"], strict=True))
     assert ("H100 NVL", "hbm_bandwidth") in listed
     assert ("HGX H100", "chips") in listed
-    assert ("HGX H100", "scale_up_domain") not in listed  # that of H100
+    assert ("HGX H100", "scale_up_domain") not in listed  # the H100's
     assert ("H100", "scale_up_domain") in listed
     assert len(set(listed)) == len(listed)
 

@@ -1,4 +1,4 @@
-"""Requests of published traces: figures that the sources print, and what they do in a scenario."""
+"""Requests of published traces: figures printed by the sources, and use in a scenario."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_every_trace_says_where_it_is_from() -> None:
 
 
 def test_a_trace_is_a_workload() -> None:
-    whole = rs.value("cost_per_session", SERVICE, workload="TraceLab coding agent")
-    assert whole == pytest.approx(83.742321 * rs.value("cost_per_request", SERVICE, workload="TraceLab coding agent"))
+    total = rs.value("cost_per_session", SERVICE, workload="TraceLab coding agent")
+    assert total == pytest.approx(83.742321 * rs.value("cost_per_request", SERVICE, workload="TraceLab coding agent"))
     assert rs.value("prefix_hit_rate", workload="TraceLab", prefix_hit_rate=0.5) == 0.5
     ratios = rs.evaluate("cost_per_request", SERVICE, workload=["Azure code 2023", "Azure conversation 2023"])
     assert ratios.workload.values.tolist() == ["Azure code 2023", "Azure conversation 2023"]

@@ -1,4 +1,7 @@
-"""Price lists run backwards: the lecture's reading, known deployments, all vendors' lists, and what is refused."""
+"""Inference from price lists: the lecture's reading, known deployments, and all vendors.
+
+Also the requests that it refuses.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,21 @@ HOUR = 1e6 * 3600  # dollars a token and second in those a million tokens and ho
 
 # ------------------------------------------------------------------------------------------- lists of known deployments
 
-# Where what infer does not know may lie: the ranges that it states. The generator draws from them, and shares nothing
-# with it but the storage tiers' data.
+# Ranges that infer states for unknown inputs. The generator draws from them, and shares only the storage tiers' data
+# with it.
 MARKUP = (2 / 3, 3 / 2)
 ALIGNMENT = (0.8, 1.25)
 EXPONENT = (0.0, 2.0)
-LISTED = 1.014  # a price may be off by 2 %; three digits take up to half a percent of it
-EFFICIENCY = (0.55, 0.65)  # of the arithmetic in prefill
+LISTED = 1.014  # a price may be off by 2%; three digits take up to half a percent of it
+EFFICIENCY = (0.55, 0.65)  # of compute in prefill
 TIERS: dict[str, Any] = {name: tier for name, tier in rs.storage.items() if "tier_price" in tier.values}
 
 
 def mean_cost(weights: float, slope: float, exponent: float, low: float, high: float) -> float:
-    """Mean of max(1, w + L / L_0) over calls whose contexts follow a power law, on a fine grid of the logarithm."""
+    """Mean of max(1, w + L / L_0) over calls, on a fine grid of the logarithm.
+
+    Contexts of the calls follow a power law.
+    """
     edges = np.geomspace(low, high, 4001)
     contexts = np.sqrt(edges[1:] * edges[:-1])
     shares = contexts**-exponent * np.diff(edges)
@@ -63,9 +69,9 @@ class Deployment:
         self.active, self.bytes_per_weight = between(5e9, 500e9), chance.choice([0.5, 1.0, 2.0])
         self.peak, self.bandwidth, self.capacity = between(1e15, 2e16), between(2e12, 2e13), between(8e10, 3e11)
         self.chip_price = between(1, 6) / 3600
-        hidden = 2 * self.active / (self.peak * self.efficiency / self.bandwidth)  # bytes fetched during the arithmetic
+        hidden = 2 * self.active / (self.peak * self.efficiency / self.bandwidth)  # bytes fetched during compute
         prompt = 2 * self.active / (self.peak * self.efficiency) * self.chip_price
-        # below one the cost has a kink; the threshold then stands near it, otherwise anywhere
+        # below one the cost has a kink, and the threshold is near it, otherwise anywhere
         self.weights = between(0.1, 6)
         threshold = between(32e3, 400e3)
         if self.weights < 1:
@@ -79,17 +85,17 @@ class Deployment:
         self.ratio = mean_cost(self.weights, 1 / balance, exponent, self.shortest, threshold)
         beyond = mean_cost(self.weights, 1 / balance, exponent, threshold, self.longest)
         markup = between(1.2, 300)
-        answer, kept, read = (between(*MARKUP) for _ in range(3))
+        answer, cached, read = (between(*MARKUP) for _ in range(3))
         exact = {"input": prompt, "output": prompt * answer * self.ratio, "long_output": prompt * answer * beyond}
         # the tier that the provider takes is one in which an hour costs neither next to nothing nor ten prompts
         rents = {
             name: (self.chip_price / self.capacity if name == "HBM" else x["tier_price"] / x["tier_capacity"])
             for name, x in TIERS.items()
         }
-        premium = {name: 3600 * kept * self.kv_bytes * rent / prompt for name, rent in rents.items()}
+        premium = {name: 3600 * cached * self.kv_bytes * rent / prompt for name, rent in rents.items()}
         fair = [name for name, x in premium.items() if 0.2 < x < 10]
         self.tier = str(chance.choice(fair or [min(premium, key=lambda name: abs(math.log(premium[name])))]))
-        self.hold = markup * kept * self.kv_bytes * rents[self.tier]
+        self.hold = markup * cached * self.kv_bytes * rents[self.tier]
         bandwidth = self.bandwidth if self.tier == "HBM" else TIERS[self.tier]["tier_bandwidth"]
         device = self.chip_price if self.tier == "HBM" else TIERS[self.tier]["tier_price"]
         exact["cache_read"] = read * (self.kv_bytes * device / bandwidth + prompt * between(0.01, 0.2))
@@ -107,7 +113,7 @@ class Deployment:
 
     @property
     def known(self) -> dict[str, Any]:
-        """What the reader of the list is told: model and machine, and roughly how well arithmetic is used."""
+        """Return the known inputs: model, machine, and a rough compute utilization."""
         return {
             "active_parameters": self.active,
             "bytes_per_weight": self.bytes_per_weight,
@@ -146,7 +152,7 @@ def test_intervals_hold_the_truth_of_1000_known_deployments() -> None:
     assert min(kinds.values()) > 200  # both ways in which cost can run
     medians = {what: float(np.median(seen)) for what, seen in widths.items()}
     assert max(medians.values()) <= 3, medians
-    assert min(medians.values()) > 1.02, "what nobody knows must show"
+    assert min(medians.values()) > 1.02, "unknown inputs must widen the intervals"
 
 
 # ------------------------------------------------------------------------------------------------ the lecture's reading
@@ -190,7 +196,10 @@ def test_long_prompts_that_are_not_dearer_tell_no_width(long_input: float) -> No
 
 
 def test_a_threshold_below_the_kink_has_cheap_contexts_beyond_it() -> None:
-    """The second tier starts at 200k and the kink lies at 250k: some of its calls are bound by arithmetic."""
+    """Some calls of the second tier are compute-bound.
+
+    The tier starts at 200k tokens, and the kink is at 250k.
+    """
     slope, weights = (1 - 0.3) / 250e3, 0.3
     beyond = mean_cost(weights, slope, 1, 200e3, 1e6)
     prices = {"input": 5e-6, "output": 5e-6, "long_output": 5e-6 * beyond, "long_context_threshold": 200e3}
@@ -202,7 +211,7 @@ def test_a_threshold_below_the_kink_has_cheap_contexts_beyond_it() -> None:
 
 
 def test_a_batch_without_end_leaves_the_kink_alone() -> None:
-    """With the weights neglected, as in the lecture, and a list that has a kink, the kink decides."""
+    """With the weights neglected, as in the lecture, the kink of a list decides."""
     prices = {"input": 5e-6, "output": 5e-6, "long_output": 7.5e-6, "long_context_threshold": 200e3}
     # a mean context of 300k beyond the threshold makes half as much again fair
     known = {"weight_fetch_ratio": 0, "longest_context": 400e3, "traffic_exponent": 0}
@@ -270,7 +279,7 @@ LONG = {**LIST, "long_context_threshold": "200k"}
 @pytest.mark.parametrize(
     ("prices", "known", "factors", "why"),
     [
-        # three answers' worth of the prompt: no kink, and memory alone would make long answers dearer
+        # three answers' worth of the prompt: no kink, and only memory would make long answers more expensive
         (
             {**LONG, "output": "$15/Mtok", "long_output": "$10/Mtok"},
             {},
@@ -284,7 +293,7 @@ LONG = {**LIST, "long_context_threshold": "200k"}
             {"long answers": 2 / 1.02**2},
             "output tokens do not cost more above the threshold",
         ),
-        # memory that is faster than the arithmetic leaves the kink alone, and five times the prompt none
+        # memory that is faster than compute leaves only the kink, and five times the prompt none
         (
             {**LONG, "long_output": "$40/Mtok"},
             {"weight_fetch_ratio": 0.5},
@@ -300,8 +309,8 @@ def test_prices_that_no_course_of_the_cost_explains(
     result = rs.infer(prices, **known)
     for what in (*CAUSES, "kv_bytes_per_token"):
         assert (result[what].verdict, result[what].why) == ("contradiction", why)
-    told = result.contradictions["factor"].drop("I38")
-    assert dict(told) == pytest.approx(factors, rel=1e-9)  # rounding and markups at their most favourable
+    contradictions = result.contradictions["factor"].drop("I38")
+    assert dict(contradictions) == pytest.approx(factors, rel=1e-9)  # rounding and markups at their most favourable
 
 
 def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> None:
@@ -309,13 +318,13 @@ def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> No
     known = {"weight_fetch_ratio": 0.5, "relative_markup": 1, "rounding": 0.0}
     result = rs.infer(near, **known)
     kv = result["kv_bytes_per_token"]
-    # half of the arithmetic's time is left to the cache, of 100e9 parameters at 300 operations a byte
+    # half of compute time is left to the KV cache, of 100e9 parameters at 300 operations a byte
     assert kv.nominal == pytest.approx(100e9 / 300 / 2 / 200e3)
     assert (kv.low, kv.high) == pytest.approx((kv.nominal / 1.25, kv.nominal / 0.8))  # the threshold's alignment
     assert kv.why == "the threshold, above which KV-cache and weight reads take longer than compute"
     assert (result["kink_context"].low, result["kink_context"].why) == (pytest.approx(160e3), "the threshold")
-    kept = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
-    row = kept.contradictions.loc["KV cache per token"]
+    with_storage = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
+    row = with_storage.contradictions.loc["KV cache per token"]
     assert (row["one"], row["other"]) == ("long_context_threshold", "hold_price")
 
 
@@ -323,7 +332,7 @@ def test_weights_that_outlast_the_arithmetic_leave_no_kink() -> None:
     result = rs.infer({**LONG, "output": "$15/Mtok", "long_output": "$30/Mtok"}, weight_fetch_ratio=(2, 3))
     assert (result["kink_context"].low, result["kink_context"].high) == (0, 0)
     assert result["kink_context"].why.endswith("weight reads take more time than compute")
-    # weights take two to three times the arithmetic: the batch is a half to a third of the balance batch
+    # weights take two to three times the compute time: the batch is a half to a third of the balance batch
     assert result["batch_over_balance_batch"].low == pytest.approx(1 / 3)
     assert result["batch_over_balance_batch"].high == pytest.approx(1 / 2)
 
@@ -353,9 +362,9 @@ def test_what_is_lacking_is_said() -> None:
     stored = rs.infer({**LIST, "cache_storage": "$4/Mtok/h"})
     assert (stored["hold_price"].why, stored["paying_hold_time"].verdict) == ("listed", "not determined")
     assert stored["paying_hold_time"].why == "lacks a cached-input price"
-    kept = rs.infer("Claude Opus 4.5")
-    assert kept["kv_bytes_per_token"].verdict == "not determined"
-    assert "HBM" in kept["kv_bytes_per_token"].why  # by tier, keeping tells
+    with_cache = rs.infer("Claude Opus 4.5")
+    assert with_cache["kv_bytes_per_token"].verdict == "not determined"
+    assert "HBM" in with_cache["kv_bytes_per_token"].why  # by tier, from the price of storage
     assert rs.infer("Claude Opus 4.5", tiers="HBM")["kv_bytes_per_token"].verdict == "interval"
 
 
@@ -374,9 +383,9 @@ def test_every_list_gives_verdicts(name: str) -> None:
         "hold_price",
         "tier_drain_time",
     } <= set(table.index)
-    told = table[table["verdict"] == "interval"]
-    assert (told["low"] <= told["nominal"]).all()
-    assert (told["nominal"] <= told["high"]).all()
+    intervals = table[table["verdict"] == "interval"]
+    assert (intervals["low"] <= intervals["nominal"]).all()
+    assert (intervals["nominal"] <= intervals["high"]).all()
     assert table["why"].str.len().gt(5).all()
     assert table.loc["decode_cost_ratio", "verdict"] == "interval"
     long = "long_output_price" in rs.api_prices[name].values
@@ -397,7 +406,10 @@ def test_every_list_of_2026_is_read() -> None:
 
 
 def test_the_catalog_holds_the_collected_lists() -> None:
-    """Dollars a million tokens, as the vendors' pages were read: input, output, read, then long input, output, read."""
+    """Prices in USD per million tokens, as read from the vendors' pages.
+
+    Columns: input, output, read, then long input, output, read.
+    """
     collected = {
         "Claude Opus 4.1": (15, 75, 1.5),
         "Claude Opus 4.5": (5, 25, 0.5),
@@ -484,7 +496,7 @@ def test_everything_that_is_assumed_is_listed_with_its_source() -> None:
     given = rs.infer(OPUS, active_parameters=(50e9, 200e9), hardware="H100").assumptions
     assert given.loc["active_parameters", ["low", "high", "given"]].tolist() == [50e9, 200e9, True]
     assert "H100" in given.loc["hbm_bandwidth", "source"]
-    assert "total_parameters" not in given.index  # that of the lecture goes with its own active ones
+    assert "total_parameters" not in given.index  # the lecture's total goes with its active ones
     assert rs.infer(OPUS, active_parameters=50e9)["batch_size"].verdict == "not determined"
 
 
@@ -504,7 +516,10 @@ def test_the_cache_goes_with_the_size_of_the_model() -> None:
 
 
 def test_what_a_model_states_of_its_own_machine_is_left_out() -> None:
-    """The lecture's model comes with the balance of its chips, and with a cache: one is H100's, the other is asked."""
+    """The lecture's model states the balance of its chips and a KV cache.
+
+    The first is given by the H100, and the second is inferred.
+    """
     parameters = {"active_parameters": 100e9, "total_parameters": 800e9, "bytes_per_weight": 1}
     result, plain = (rs.infer(OPUS, hardware="H100", **model) for model in ({"model": "lecture"}, parameters))
     pd.testing.assert_frame_equal(result.verdicts, plain.verdicts)
@@ -533,11 +548,11 @@ def test_architectures_have_the_cache_that_was_inferred() -> None:
     shapes = table[table["kind"] == "shape"]
     assert len(shapes) > 20
     assert shapes["kv_bytes_per_token"].between(kv.low, kv.high).all()
-    own = shapes["layers"] / shapes["sharing"]
+    cached = shapes["layers"] / shapes["sharing"]
     size = {"bf16": 2, "fp8": 1, "fp4": 0.5}
     elements = shapes["kv_latent_size"].fillna(2 * shapes["kv_heads"] * shapes["head_size"])
-    assert (own * elements * shapes["kv_format"].map(size)).to_numpy() == pytest.approx(shapes["kv_bytes_per_token"])
-    # the lecture's: one cache for all layers, eight heads of 128, a byte each
+    assert (cached * elements * shapes["kv_format"].map(size)).to_numpy() == pytest.approx(shapes["kv_bytes_per_token"])
+    # the lecture's: one KV cache for all layers, eight heads of 128, a byte each
     lecture = {"kv_heads": 8, "head_size": 128, "kv_format": "fp8"}
     shared = shapes[shapes["layers"] == shapes["sharing"]]
     assert (shared[list(lecture)] == pd.Series(lecture)).all(axis=1).any()
@@ -555,8 +570,8 @@ def test_the_picture_shows_the_intervals() -> None:
     (band,) = [patch for patch in ax.patches if patch.get_label() == "verdict"]
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((kv.low, kv.high))
     lines = {str(line.get_label()): line for line in ax.get_lines()}
-    kept = result.tiers.loc["HBM"]
-    assert lines["hold price, HBM"].get_xdata() == pytest.approx((kept["low"], kept["high"]))
+    hbm = result.tiers.loc["HBM"]
+    assert lines["hold price, HBM"].get_xdata() == pytest.approx((hbm["low"], hbm["high"]))
     assert ax.get_xscale() == "log"
     rs.infer(LIST).plot()
 

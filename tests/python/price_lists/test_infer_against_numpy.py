@@ -1,4 +1,4 @@
-"""The relations of `infer` against their formulas by NumPy, at all corners of what is known."""
+"""Relations of `infer` against their formulas in NumPy, at all corners of known ranges."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ VENDORS = [
 ]
 PRICED = ("USD/token", "USD/token/s")
 ROUNDING = 0.03
-# what other relations of the list stand for
+# inputs given by other relations of the list
 INSTEAD = {"cache_storage_price": "implied_storage_price", "long_context_threshold": "kink_from_threshold"}
 Ends = dict[str, tuple[float, float]]
 
 
 def known(vendor: str, assumptions: object) -> Ends:
-    """Where each price and each number of the scenario lies."""
+    """Return the interval of each price and each number of the scenario."""
     table = assumptions.drop(index="rounding")  # type: ignore[attr-defined]
     ends = {name: (row["low"], row["high"]) for name, row in table.iterrows() if not isinstance(row["low"], str)}
     for name, x in rs.api_prices[vendor].values.items():
@@ -44,7 +44,10 @@ def extremes(quantity: str, ends: Ends) -> tuple[float, float]:
 
 @pytest.mark.parametrize("vendor", every_third(VENDORS))
 def test_relations(vendor: str) -> None:
-    """Each is as wide as its formula at the corners; those of other relations' intervals among them."""
+    """Each interval is as wide as its formula at the corners.
+
+    The corners include intervals of other relations.
+    """
     given = {"compute_efficiency": (0.4, 0.7), "active_parameters": (50e9, 200e9), "weight_fetch_ratio": (0.25, 0.75)}
     result = rs.infer(vendor, rounding=ROUNDING, **given)
     checked = 0
@@ -56,7 +59,7 @@ def test_relations(vendor: str) -> None:
         try:
             expected = extremes(quantity, ends)
         except MissingError:
-            continue  # of means over the traffic
+            continue  # of means weighted by traffic
         assert agree(row[["low", "high"]], expected, exact=False), (quantity, expected)
         assert row["low"] <= row["nominal"] <= row["high"]
         checked += 1

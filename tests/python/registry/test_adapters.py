@@ -19,7 +19,7 @@ FEW: dict[str, Any] = {**TENANTS, "resident_adapters": 50, "host_bandwidth": "50
 
 
 def test_an_adapter_of_rank_16_is_131_megabytes() -> None:
-    """Llama 3 70B, attention alone, bf16 (Punica, arXiv 2310.18547, uses rank 16)."""
+    """Llama 3 70B, only attention, bf16 (Punica, arXiv 2310.18547, uses rank 16)."""
     assert rs.value("adapter_bytes", model="Llama-3.1-70B", lora_rank=16) == 131_072_000
     heads = {"model": "DeepSeek-V3", "lora_rank": 8}
     attention, every = (rs.value("adapter_bytes", heads, lora_targets=word) for word in ("attention", "all"))
@@ -37,16 +37,16 @@ def test_distinct_adapters_and_hits_are_those_of_draws(adapters: int, exponent: 
         assert rs.value("pass_adapters", given, batch_size=batch) == pytest.approx(expected, rel=1e-9)
     draws = np.random.default_rng(7).choice(adapters, 60_000, p=shares).tolist()
     for slots in (adapters // 10, adapters // 3):
-        held: OrderedDict[int, None] = OrderedDict()
+        resident: OrderedDict[int, None] = OrderedDict()
         hits = 0
         for number, adapter in enumerate(draws):
-            if adapter in held:
+            if adapter in resident:
                 hits += number >= 10_000
-                held.move_to_end(adapter)
+                resident.move_to_end(adapter)
             else:
-                held[adapter] = None
-                if len(held) > slots:
-                    held.popitem(last=False)
+                resident[adapter] = None
+                if len(resident) > slots:
+                    resident.popitem(last=False)
         result = rs.value("adapter_hit_rate", given, resident_adapters=slots)
         assert result == pytest.approx(hits / 50_000, abs=0.01)
 

@@ -55,12 +55,12 @@ def one(text, **keywords):
 
 def constant(text, **keywords):
     """The number that a condition ends with."""
-    ((kind, value),) = one(text, **keywords).right.steps
+    ((kind, value),) = one(text, **keywords).rhs.steps
     assert kind == "constant"
     return value
 
 
-# ------------------------------------------------------------------------------------------ against Python's arithmetic
+# ------------------------------------------------------------------------------------- against Python's IEEE arithmetic
 
 NAMES = {
     "s": ["pass_time", "compute_time", "weight_fetch_time", "kv_fetch_time"],
@@ -171,13 +171,13 @@ def test_a_comparison_holds_where_it_does_in_python(values, sides, relations):
     conditions = parse_conditions(ours, allow_equality=True)
     assert len(conditions) == len(sides) - 1
     compare = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne}
-    held = all(compare[c.relation](computed(c.left, values), computed(c.right, values)) for c in conditions)
+    met = all(compare[c.relation](computed(c.lhs, values), computed(c.rhs, values)) for c in conditions)
     with np.errstate(all="ignore"):
-        assert held == bool(eval(python, {"__builtins__": {}}, {**PYTHON, **values}))
-    assert all(c.left.unit == c.right.unit == "s" for c in conditions)
+        assert met == bool(eval(python, {"__builtins__": {}}, {**PYTHON, **values}))
+    assert all(c.lhs.unit == c.rhs.unit == "s" for c in conditions)
 
 
-# ------------------------------------------------------------------------------------------------- what is understood
+# ------------------------------------------------------------------------------------------------------- accepted texts
 
 
 def test_the_parts_of_a_condition():
@@ -194,11 +194,11 @@ def test_the_parts_of_a_condition():
         condition.relation = "<"
 
 
-@pytest.mark.parametrize(("given", "kept"), [(">", "<"), (">=", "<="), ("<", "<"), ("<=", "<=")])
-def test_greater_is_turned_around(given, kept):
+@pytest.mark.parametrize(("given", "relation"), [(">", "<"), (">=", "<="), ("<", "<"), ("<=", "<=")])
+def test_greater_is_turned_around(given, relation):
     condition = one(f"pass_time {given} 50 ms")
-    names = [side.quantities for side in (condition.left, condition.right)]
-    assert (condition.relation, names) == (kept, [(), ("pass_time",)] if given[0] == ">" else [("pass_time",), ()])
+    names = [side.quantities for side in (condition.lhs, condition.rhs)]
+    assert (condition.relation, names) == (relation, [(), ("pass_time",)] if given[0] == ">" else [("pass_time",), ()])
     assert condition.text == f"pass_time {given} 50 ms"
 
 
@@ -206,20 +206,20 @@ def test_a_chain_is_two_conditions():
     first, second = parse_conditions("1 ms <= pass_time < 2 * compute_time")
     assert [c.text for c in (first, second)] == ["1 ms <= pass_time", "pass_time < 2 * compute_time"]
     assert [c.relation for c in (first, second)] == ["<=", "<"]
-    assert first.right == second.left
+    assert first.rhs == second.lhs
     down, up = parse_conditions("1 s > pass_time >= 0")
-    assert (down.left.quantities, down.right.steps) == (("pass_time",), (("constant", 1.0),))
-    assert (up.left.steps, up.left.unit, up.right.quantities) == ((("constant", 0.0),), "s", ("pass_time",))
+    assert (down.lhs.quantities, down.rhs.steps) == (("pass_time",), (("constant", 1.0),))
+    assert (up.lhs.steps, up.lhs.unit, up.rhs.quantities) == ((("constant", 0.0),), "s", ("pass_time",))
 
 
 def test_a_list_is_a_conjunction_and_so_is_and():
-    apart = parse_conditions(["pass_time < 1 s", "1 < compute_time < 2 and overlap != 'none'"])
+    separate = parse_conditions(["pass_time < 1 s", "1 < compute_time < 2 and overlap != 'none'"])
     together = parse_conditions("pass_time < 1 s and 1 < compute_time < 2\n and overlap != 'none'")
-    assert apart == together
-    assert len(apart) == 4
+    assert separate == together
+    assert len(separate) == 4
     assert parse_conditions([]) == ()
-    assert parse_conditions(("pass_time < 1 s",)) == apart[:1]
-    assert parse_conditions(np.str_("pass_time < 1 s")) == apart[:1]
+    assert parse_conditions(("pass_time < 1 s",)) == separate[:1]
+    assert parse_conditions(np.str_("pass_time < 1 s")) == separate[:1]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_numbers_reach_as_far_as_their_unit(text, value):
             with pytest.raises(ConditionError, match="an operation is missing"):
                 one(text)
         else:
-            assert one(text).left.steps == (("constant", 8e12),)
+            assert one(text).lhs.steps == (("constant", 8e12),)
         return
     assert constant(text) == value
 
@@ -309,11 +309,11 @@ def test_every_quantity_is_a_formula():
 def check_formula(q):
     if q.choices:
         condition = one(f'{q.name} == "{q.choices[-1]}"')
-        assert condition.right.steps == (("constant", len(q.choices) - 1.0),)
+        assert condition.rhs.steps == (("constant", len(q.choices) - 1.0),)
     else:
         formula = parse_formula(q.name, q.unit)
         assert formula == Formula((("quantity", q.name),), units.spell(q.unit), (q.name,))
-        # What the package prints of it is read back.
+        # The printed text is read back.
         printed = units.format(1234.5, q.unit)
         assert constant(f"{q.name} == {printed}", allow_equality=True) == units.parse(printed, q.unit)
 
@@ -354,7 +354,7 @@ def test_a_formula_in_a_wanted_unit():
 @pytest.mark.parametrize("text", ["pass_time < 0.05", "0.05 < pass_time", "pass_time + 1 s > -(.05)", "0.05 < 50 ms"])
 def test_a_bare_side_is_in_the_base_units_of_the_other(text):
     condition = one(text)
-    assert condition.left.unit == condition.right.unit == "s"
+    assert condition.lhs.unit == condition.rhs.unit == "s"
 
 
 def test_choices():
@@ -362,13 +362,13 @@ def test_choices():
     for k, word in enumerate(words):
         for text in (f"overlap == '{word}'", f'overlap != "{word}"', f"(overlap)=='{word}'"):
             condition = one(text)
-            assert condition.left == Formula((("quantity", "overlap"),), "1", ("overlap",))
-            assert condition.right == Formula((("constant", float(k)),), "1", ())
+            assert condition.lhs == Formula((("quantity", "overlap"),), "1", ("overlap",))
+            assert condition.rhs == Formula((("constant", float(k)),), "1", ())
             assert condition.relation == text.split("overlap")[1].strip(" )")[:2]
     turned = one("'none' == overlap")
-    assert (turned.left.steps, turned.right.quantities) == ((("constant", 2.0),), ("overlap",))
+    assert (turned.lhs.steps, turned.rhs.quantities) == ((("constant", 2.0),), ("overlap",))
     both = one("weight_format == kv_format")
-    assert (both.left.quantities, both.right.quantities) == (("weight_format",), ("kv_format",))
+    assert (both.lhs.quantities, both.rhs.quantities) == (("weight_format",), ("kv_format",))
 
 
 def test_equality_of_numbers_only_where_it_is_asked_for():

@@ -14,7 +14,7 @@ from roofslate.registry.tokens import MOST_CHARACTERS
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "message"),
+    ("text", "position", "message"),
     [
         ("", "the end", "the condition is empty"),
         ("  \n", "the end", "the condition is empty"),
@@ -85,17 +85,17 @@ from roofslate.registry.tokens import MOST_CHARACTERS
         ("'none' * 2 < 2", "\"'none'\", character 1", "a choice is no number"),
     ],
 )
-def test_a_mistake_is_shown_with_its_place(text, place, message):
+def test_a_mistake_is_shown_with_its_place(text, position, message):
     with pytest.raises(ConditionError) as caught:
         parse_conditions(text)
-    told = str(caught.value)
-    assert told.startswith(f"condition {text!r}, at {place}: ")
-    assert message in told
+    error = str(caught.value)
+    assert error.startswith(f"condition {text!r}, at {position}: ")
+    assert message in error
     assert isinstance(caught.value, ValueError)
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "message"),
+    ("text", "position", "message"),
     [
         ("pass_time <= 50 MB", "'<=', character 11", "'pass_time' is in s, but '50 MB' is in byte"),
         ("50 MB >= pass_time", "'>=', character 7", "'50 MB' is in byte, but 'pass_time' is in s"),
@@ -133,15 +133,15 @@ def test_a_mistake_is_shown_with_its_place(text, place, message):
         ("pass_time < 12 k GB", "'12', character 13", "'k' belongs to the unit"),
     ],
 )
-def test_units_that_do_not_fit(text, place, message):
+def test_units_that_do_not_fit(text, position, message):
     with pytest.raises(errors.UnitError) as caught:
         parse_conditions(text)
-    assert f"condition {text!r}, at {place}: " in str(caught.value)
+    assert f"condition {text!r}, at {position}: " in str(caught.value)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "message"),
+    ("text", "position", "message"),
     [
         ("pass_tme < 3", "'pass_tme', character 1", "unknown quantity 'pass_tme'; did you mean 'pass_time'?"),
         ("zzzzzz < 3", "'zzzzzz', character 1", "unknown quantity 'zzzzzz'"),
@@ -159,10 +159,10 @@ def test_units_that_do_not_fit(text, place, message):
         ("pass_time < lambda", "'lambda', character 13", "unknown quantity 'lambda'"),
     ],
 )
-def test_unknown_names(text, place, message):
+def test_unknown_names(text, position, message):
     with pytest.raises(errors.UnknownName) as caught:
         parse_conditions(text)
-    assert str(caught.value).startswith(f"condition {text!r}, at {place}: ")
+    assert str(caught.value).startswith(f"condition {text!r}, at {position}: ")
     assert message in str(caught.value)
 
 

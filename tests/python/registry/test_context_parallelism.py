@@ -8,7 +8,7 @@ import pytest
 import roofslate as rs
 from roofslate.presets.layouts import check_layout
 
-# Llama 3 405B on 16 servers of 8 H100; 800 TFLOP/s a chip, of which 63 % were reached (arXiv 2411.01783).
+# Llama 3 405B on 16 servers of 8 H100; 800 TFLOP/s a chip, of which 63% were reached (arXiv 2411.01783).
 LONG: dict[str, Any] = {
     "model": "Llama-3.1-405B", "weight_format": "bf16", "kv_format": "bf16", "hardware": "H100", "chips": 128,
     "tensor_parallel": 8, "attention_data_parallel": 16, "input_tokens": 1_000_000, "arithmetic": "full",

@@ -37,7 +37,9 @@ def rebalanced(shares: Any, chips: int, copies: int) -> tuple[Any, list[list[int
     load, chosen = np.zeros(chips), [[] for _ in range(chips)]
     for expert in np.argsort(-shares / of_each, kind="stable"):
         for _ in range(of_each[expert]):
-            chip = int(np.argmin([np.inf if len(held) == slots else x for held, x in zip(chosen, load, strict=True)]))
+            chip = int(
+                np.argmin([np.inf if len(placed) == slots else x for placed, x in zip(chosen, load, strict=True)])
+            )
             chosen[chip].append(int(expert))
             load[chip] += shares[expert] / of_each[expert]
     return of_each, chosen
@@ -57,8 +59,8 @@ def test_imbalance_is_that_of_drawn_tokens() -> None:
             chosen = draw.multinomial(tokens * k, shares)
             now = capped(shares * np.maximum(1 + drift * draw.normal(size=experts), 0.01), 1)
             later = draw.multinomial(tokens * k, capped(now / now.sum(), 1 / k))
-            of_each, held = rebalanced(shares, chips, copies)
-            fullest = max(sum(later[expert] / of_each[expert] for expert in chip) for chip in held)
+            of_each, experts_of_chips = rebalanced(shares, chips, copies)
+            fullest = max(sum(later[expert] / of_each[expert] for expert in chip) for chip in experts_of_chips)
             of_chips = chosen.reshape(chips, -1)
             sample[:] = of_chips.sum(1).max(), fullest, (of_chips > 0).sum(1).max() * k * tokens / experts
         drawn *= chips / (k * tokens)
@@ -110,7 +112,7 @@ def test_what_rearranging_gained_says_how_uneven_experts_are() -> None:
     assert gain[0] < 1.167 < gain[2]
 
 
-# ------------------------------------------------------------------------------------------------------ what it acts on
+# -------------------------------------------------------------------------------------------------------------- effects
 
 SERVED: dict[str, Any] = {
     "model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "weight_format": "fp8", "tensor_parallel": 1,

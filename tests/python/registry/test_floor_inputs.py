@@ -1,10 +1,10 @@
 """Inputs that each output of the floor asks for: no more than before there was one chain.
 
 floor_inputs.csv has a row for each output that follows from others, with the inputs that were asked for one after the
-other at commit c08bf5c, before the chains became one, in today's names. What else lay on the same scale has no row:
-weights counted in parameters are now counted in bytes and so ask for a format, the cache beside windows is now all of a
-sequence's cache, a request's energy counts its prompts, and the time of a token under drafts or beside prompts is now
-that of every deployment.
+other at commit c08bf5c, before the chains became one, in today's names. Other outputs on the same scale have no row:
+weights counted in parameters are now counted in bytes and so ask for a format, the KV cache next to windows is now all
+of a sequence's KV cache, a request's energy counts its prompts, and the time of a token under drafts or with prompts in
+the batch is now every deployment's.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from roofslate import _core
 ROWS = list(csv.DictReader(Path(__file__).with_name("floor_inputs.csv").read_text(encoding="utf-8").splitlines()))
 VARYING = np.array([0.0, 1.0])  # takes every branch that depends on an input
 
-# Full peak was assumed for training where it had none to go by, and prefill stood for training beside decoding. Now
-# each of these asks for one number, or for what computes it.
+# Full peak was assumed for training without a number, and prefill replaced training next to decoding. Now each of these
+# asks for one number, or for inputs that compute it.
 UTILIZED = {
     "balanced_pretraining_tokens", "balanced_rl_tokens", "break_even_inference_tokens", "decode_inefficiency",
     "equal_loss_parameters", "equal_loss_tokens", "inference_chip_time", "inference_cost", "inference_flops",
@@ -34,7 +34,7 @@ UTILIZED = {
     "serving_inefficiency", "training_optimal_parameters",
 }  # fmt: skip
 
-# What experts keep for the backward pass was not counted.
+# Activations of experts for the backward pass were not counted.
 COUNTED = {"training_memory": "experts_per_token shared_experts"}
 
 

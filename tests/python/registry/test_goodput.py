@@ -60,8 +60,8 @@ def test_goodput_of_a_service_without_end_is_nothing() -> None:
     assert rs.value("request_goodput", SERVICE, arrival_rate=60, **promise) == 0
     light = rs.value("request_goodput", SERVICE, arrival_rate=2, **promise)
     assert light == pytest.approx(2, rel=1e-3)
-    kept = rs.value("request_attainment", SERVICE, arrival_rate=14, **promise)
-    assert rs.value("request_goodput", SERVICE, arrival_rate=14, **promise) == pytest.approx(14 * kept)
+    attainment = rs.value("request_attainment", SERVICE, arrival_rate=14, **promise)
+    assert rs.value("request_goodput", SERVICE, arrival_rate=14, **promise) == pytest.approx(14 * attainment)
 
 
 def test_goodput_against_simulated_requests() -> None:
@@ -69,33 +69,33 @@ def test_goodput_against_simulated_requests() -> None:
     drawn = [s for s in (_draw(random) for _ in range(40)) if s.policy != "apart"][:12]
     errors = []
     for s in drawn:
-        made = rs.simulate(
+        simulated = rs.simulate(
             steps=rs.StepTimes(base=s.base, slope=s.slope, prompt_token_time=s.token_time, seats=s.slots),
             arrival_rate=s.rate, arrival_cv=s.arrival_cv, input_tokens=s.input_tokens, input_cv=s.input_cv,
             output_tokens=s.output_tokens, output_cv=s.output_cv, prompt_policy=s.policy, step_token_budget=s.budget,
             requests=20_000, seed=3,
         ).requests  # fmt: skip
-        promise = {f"{name}_target": float(made[name].quantile(0.95)) for name in (FIRST, EACH)}
-        kept = ~((made[FIRST] > promise[f"{FIRST}_target"]) | (made[EACH] > promise[f"{EACH}_target"]))
+        promise = {f"{name}_target": float(simulated[name].quantile(0.95)) for name in (FIRST, EACH)}
+        attained = ~((simulated[FIRST] > promise[f"{FIRST}_target"]) | (simulated[EACH] > promise[f"{EACH}_target"]))
         form = float(rs.evaluate("request_goodput", {**_inputs([s]), **promise}).values[0])
-        errors.append(abs(form / s.rate - kept.mean()))
+        errors.append(abs(form / s.rate - attained.mean()))
     assert np.mean(np.array(errors) <= 0.05) >= 0.5
     assert np.mean(np.array(errors) <= 0.1) >= 0.8
     assert max(errors) < 0.2
 
 
 @pytest.mark.parametrize(
-    ("load", "slots", "room", "tolerance"),
+    ("load", "slots", "queue", "tolerance"),
     [(0.9, 128, 0, 0.003), (0.9, 16, 0, 0.01), (0.9, 16, 8, 0.005), (1.5, 16, 4, 0.015), (1.5, 128, 0, 0.015)],
 )
-def test_refused_share_is_that_of_simulated_requests(load: float, slots: int, room: int, tolerance: float) -> None:
+def test_refused_share_is_that_of_simulated_requests(load: float, slots: int, queue: int, tolerance: float) -> None:
     full = 0.012 + 1e-4 * slots
     rate = load * slots / (200 * full)
     simulated = run_steps(
-        base=0.012, slope=1e-4, arrival_rate=rate, output_tokens=200, output_cv=1, seats=slots, queue_room=room,
+        base=0.012, slope=1e-4, arrival_rate=rate, output_tokens=200, output_cv=1, seats=slots, queue_room=queue,
         prompt_policy="apart", requests=60_000, seed=1,
     )  # fmt: skip
-    form = rs.value("refused_share", line(rate, slots=slots, output_cv=1, queue_room=room))
+    form = rs.value("refused_share", line(rate, slots=slots, output_cv=1, queue_room=queue))
     assert form == pytest.approx(simulated["refused_share_mean"], abs=tolerance)
 
 
@@ -127,7 +127,7 @@ def test_all_that_is_too_much_is_refused_and_none_without_a_limit() -> None:
 
 
 def test_a_days_fleet_of_deepseek() -> None:
-    # DeepSeek, Open Infra Index, day 6, 2025-03: 278 nodes of eight H800 at the peak, 226.75 in the mean of a day, at
+    # DeepSeek, Open Infra Index, day 6, 2025-03: 278 nodes of eight H800 at the peak, 226.75 on average in a day, at
     # 2 USD a chip-hour 87,072 USD a day (read 2026-11-23 in this package's table of published numbers).
     day = {"peak_to_mean_load": 278 / 226.75}
     following = rs.value("serving_cost", chips=1814, chip_price="2 USD/h", served_time="24 h")

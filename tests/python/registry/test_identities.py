@@ -141,7 +141,7 @@ def test_twice_the_batch_of_half_the_context_is_the_same_cache(scenario, factor)
 
 @given(scenarios())
 def test_more_chips_cost_nothing_and_save_time(scenario):
-    """In the ideal cell price and speed grow alike."""
+    """In the ideal replica price and speed grow alike."""
     double = {**scenario, "chips": scenario["chips"] * 2}
     assert rs.value("pass_time", double) * 2 == rs.value("pass_time", scenario)
     assert rs.value("cost_per_token", double) == pytest.approx(rs.value("cost_per_token", scenario), rel=1e-14)
@@ -178,20 +178,20 @@ def test_fetched_weights_lie_between_those_of_a_token_and_all(scenario):
 
 @given(scenarios())
 def test_at_the_balance_batch_the_two_clocks_agree(scenario):
-    there = {**scenario, "batch_size": rs.value("balance_batch", scenario)}
-    assert rs.value("compute_time", there) == pytest.approx(rs.value("weight_fetch_time", there), rel=1e-12)
+    balanced = {**scenario, "batch_size": rs.value("balance_batch", scenario)}
+    assert rs.value("compute_time", balanced) == pytest.approx(rs.value("weight_fetch_time", balanced), rel=1e-12)
     with_cache = rs.value("balance_batch_at_context", scenario)
     if scenario["context_length"] < rs.value("balance_context", scenario) * 0.999:
-        there["batch_size"] = with_cache
-        assert rs.value("compute_time", there) == pytest.approx(rs.value("memory_time", there), rel=1e-9)
+        balanced["batch_size"] = with_cache
+        assert rs.value("compute_time", balanced) == pytest.approx(rs.value("memory_time", balanced), rel=1e-9)
     elif scenario["context_length"] >= rs.value("balance_context", scenario):
         assert with_cache == math.inf
 
 
 @given(scenarios())
 def test_at_the_balance_context_a_sequence_takes_both_alike(scenario):
-    there = {**scenario, "context_length": rs.value("balance_context", scenario)}
-    assert rs.value("kv_fetch_time", there) == pytest.approx(rs.value("compute_time", there), rel=1e-12)
+    balanced = {**scenario, "context_length": rs.value("balance_context", scenario)}
+    assert rs.value("kv_fetch_time", balanced) == pytest.approx(rs.value("compute_time", balanced), rel=1e-12)
 
 
 @given(scenarios())
@@ -215,7 +215,7 @@ def test_without_context_there_is_no_cache(scenario):
 
 @given(scenarios())
 def test_large_batches_cost_what_their_parts_cost(scenario):
-    """Without end, a token costs the larger of its arithmetic and its cache."""
+    """At unlimited batch size a token costs the larger of its compute and its KV reads."""
     large = {**scenario, "batch_size": 1e15, "overlap": "board"}
     per_token = max(rs.value("compute_time", large), rs.value("kv_fetch_time", large)) / (
         1e15 * scenario["pass_length"]
@@ -287,8 +287,8 @@ def check_read_back(name, q):
         ]
     ),
 )
-def test_units_of_a_result_come_back(scenario, asked):
-    name, unit = asked
+def test_units_of_a_result_come_back(scenario, converted):
+    name, unit = converted
     x = rs.value(name, scenario)
     assert rs.value(name, scenario, units=unit) * units.convert_factor(unit, entries()[name].unit) == pytest.approx(
         x, rel=1e-15
@@ -327,11 +327,11 @@ def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
     expected = rs.value(output, scenario)
     for name in sorted(ancestors(output) - set(scenario) - LAYOUT):
         try:
-            own = rs.value(name, scenario)
+            computed = rs.value(name, scenario)
         except rs.errors.MissingInput:
             continue
-        if _supply(entries()[name], own):
-            assert rs.value(output, Settled({**scenario, name: own})) == expected, name
+        if _supply(entries()[name], computed):
+            assert rs.value(output, Settled({**scenario, name: computed})) == expected, name
 
 
 def _is_changed_elsewhere(name, output):
@@ -347,13 +347,13 @@ def _is_changed_elsewhere(name, output):
 def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
     expected = {output: rs.value(output, whole_scenario) for output, q in entries().items() if q.computed}
     above = {output: set(ancestors(output)) for output in expected}
-    for name, own in expected.items():
-        if not _supply(entries()[name], own):
+    for name, computed in expected.items():
+        if not _supply(entries()[name], computed):
             continue
         outputs = [o for o in expected if name in above[o] and not _is_changed_elsewhere(name, o)]
         if not outputs:
             continue
-        cut = rs.evaluate(outputs, Settled({**whole_scenario, name: own}))
+        cut = rs.evaluate(outputs, Settled({**whole_scenario, name: computed}))
         for output in outputs:
             result, value = cut[output].item(), expected[output]
             choices = entries()[output].choices

@@ -1,6 +1,6 @@
-"""What moves what: the direction in which each outcome moves with each lever, as physics demands it.
+"""Direction in which each outcome moves with each lever, by physics.
 
-A cell of influence.csv is the sign of the change of an outcome when a lever goes from one value to another in a base
+An entry of influence.csv is the sign of the change of an outcome when a lever goes from one value to another in a base
 scenario: "+", "-", "0" (equal within 1e-9) or "any": either sign, the call must answer.
 """
 
@@ -53,7 +53,7 @@ BASES = {
 
 
 def more(name: str, base: dict[str, Any]) -> dict[str, float]:
-    """A fifth more of what the hardware of a base has."""
+    """Raise a number of the base hardware by a fifth."""
     return {name: 1.2 * float(rs.value(name, hardware=base["hardware"]))}
 
 

@@ -129,8 +129,8 @@ def test_axes_and_tables_of_runs_take_a_layout_each() -> None:
     chips = [4096, 8192, 16_384]
     one_by_one = [rs.value("training_step_time", Settled({**REAL, "chips": n})) for n in chips]
     assert rs.evaluate("training_step_time", Settled({**REAL, "chips": chips})).values.tolist() == one_by_one
-    rest = {name: x for name, x in REAL.items() if name != "chips"}
-    result = rs.frame(pd.DataFrame({"chips": chips}), "training_step_time", Settled(rest))
+    run = {name: x for name, x in REAL.items() if name != "chips"}
+    result = rs.frame(pd.DataFrame({"chips": chips}), "training_step_time", Settled(run))
     assert result["training_step_time"].tolist() == one_by_one
     assert result.attrs["layout"].count("(rule)") == len(set(result.attrs["layout"].split("; "))) > 1
     runs = pd.DataFrame([SMALL, LLAMA, DEEPSEEK])
@@ -162,9 +162,9 @@ def test_what_decides_upon_a_layout_has_an_effect() -> None:
 
 def test_a_replica_and_a_run_are_asked_for_apart() -> None:
     both = {**LLAMA, "batch_size": 8, "context_length": 8192}
-    apart = [rs.value(name, Settled(both)) for name in ("pass_time", "training_step_time")]
+    separate = [rs.value(name, Settled(both)) for name in ("pass_time", "training_step_time")]
     together: Any = rs.evaluate(["pass_time", "training_step_time"], Settled(both))  # a pool serves both
-    assert [float(x) for x in together.values()] == apart
+    assert [float(x) for x in together.values()] == separate
     both["layout"] = "parallel"
     with pytest.raises(ValueRangeError, match="pass_time and training_step_time ask for different layouts"):
         rs.evaluate(["pass_time", "training_step_time"], Settled(both))
@@ -186,26 +186,26 @@ TABLES: list[dict[str, list[Any]]] = [
 
 @pytest.mark.parametrize("columns", TABLES, ids=lambda columns: "-".join(columns))
 def test_a_row_takes_the_layout_that_it_takes_alone(columns: dict[str, list[Any]]) -> None:
-    rest = {**LOAD, **({} if {"hardware", "chips"} & columns.keys() else {"chips": 16}), "hardware": "H200"}
-    rest = Settled({name: x for name, x in rest.items() if name not in columns})
+    scenario = {**LOAD, **({} if {"hardware", "chips"} & columns.keys() else {"chips": 16}), "hardware": "H200"}
+    scenario = Settled({name: x for name, x in scenario.items() if name not in columns})
     table = pd.DataFrame(columns)
     outputs = ["pass_time", "time_per_output_token", "hbm_used"]
-    result = rs.frame(table, outputs, rest)
+    result = rs.frame(table, outputs, scenario)
     texts = []
     for k, row in enumerate(table.to_dict("records")):
-        alone: Any = rs.evaluate(outputs, rest, **row)
+        alone: Any = rs.evaluate(outputs, scenario, **row)
         assert result.iloc[k].tolist() == [float(alone[name]) for name in outputs], row
         texts += [text] if "(rule)" in (text := alone.attrs.get("layout", "")) else []
     assert set(result.attrs.get("layout", "").split("; ")) == set(texts or [""])
 
 
 def test_illegal_rows_are_refused_even_where_they_are_whole() -> None:
-    rest = Settled({**LOAD, "hardware": "H200"}).copy()
+    scenario = Settled({**LOAD, "hardware": "H200"}).copy()
     table = pd.DataFrame(
         {"chips": [16], "tensor_parallel": [3], "pipeline_stages": [1], "attention_data_parallel": [4]}
     )
     with pytest.raises(ValueRangeError, match="tensor_parallel 3 does not divide the chips of a stage"):
-        rs.frame(table, "pass_time", rest)
+        rs.frame(table, "pass_time", scenario)
 
 
 def test_chips_in_chunks_leave_nothing_to_the_rule() -> None:

@@ -118,9 +118,9 @@ def test_what_is_illegal_is_an_error_everywhere(layout: dict[str, Any], complain
             call("time_per_output_token", requested)
     with pytest.raises(ValueRangeError, match=complaint):
         rs.deploy(requested, objective="time_per_output_token")
-    rest = {name: x for name, x in requested.items() if name != "chips"}
+    common = {name: x for name, x in requested.items() if name != "chips"}
     with pytest.raises(ValueRangeError, match=complaint):
-        rs.frame(pd.DataFrame({"chips": [requested["chips"]]}), "time_per_output_token", rest)
+        rs.frame(pd.DataFrame({"chips": [requested["chips"]]}), "time_per_output_token", common)
 
 
 def test_more_stages_than_layers_are_an_error_that_names_the_way_out() -> None:
@@ -133,7 +133,7 @@ def test_more_stages_than_layers_are_an_error_that_names_the_way_out() -> None:
 
 
 def test_exchanges_of_any_expert_parallelism() -> None:
-    """T6: what a chip sends does not shrink with the chips that experts are spread over."""
+    """T6: traffic of a chip does not shrink with the chips that experts are spread over."""
     requested = Settled(
         {
             "batch_size": 64, "model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "tensor_parallel": 1,
@@ -198,14 +198,14 @@ def test_folds_say_the_layout_that_the_rule_chose() -> None:
     requested: dict[str, Any] = {**SERVED, "model": "Llama-3.1-70B", "hardware": "H100", "chips": 16}
     load = {**requested, "concurrency": [1, 4, 16]}
     goals = ["cost_per_output_token", "time_per_output_token"]
-    found: list[Any] = [
+    results: list[Any] = [
         rs.best(goals[0], Settled(load), over="concurrency"),
         rs.pareto(Settled(load), minimize=goals),
         rs.quantiles(goals[1], [0.5], Settled(load)),
         rs.count("time_per_output_token < 20 ms", Settled({**load, "chips": [8, 16]}), over="concurrency"),
     ]
-    assert [result.attrs.get("layout") for result in found[:3]] == ["TP 8, PP 2 (rule)"] * 3
-    assert found[3].attrs["layout"] == "TP 8 (rule); TP 8, PP 2 (rule)"
+    assert [result.attrs.get("layout") for result in results[:3]] == ["TP 8, PP 2 (rule)"] * 3
+    assert results[3].attrs["layout"] == "TP 8 (rule); TP 8, PP 2 (rule)"
 
 
 def test_what_is_sought_leaves_nothing_to_the_rule() -> None:
@@ -216,9 +216,9 @@ def test_what_is_sought_leaves_nothing_to_the_rule() -> None:
         rs.solve("chips", condition, requested, calibration="serving")
     assert rs.solve("chips", condition, requested).item() > 1  # of a pool
     load = {name: x for name, x in requested.items() if name != "concurrency"}
-    whole = {"tensor_parallel": 8, "pipeline_stages": 1, "attention_data_parallel": 1}
+    complete = {"tensor_parallel": 8, "pipeline_stages": 1, "attention_data_parallel": 1}
     by_rule, by_hand = (
         rs.solve("concurrency", condition, load, chips=8, calibration="serving", **layout).item()
-        for layout in ({}, whole)
+        for layout in ({}, complete)
     )
     assert by_rule == by_hand

@@ -27,12 +27,12 @@ volumes = st.floats(1e9, 1e16)
 def test_the_lectures_model_in_one_question() -> None:
     """18.5 million chip hours and $37M for each of the three buckets."""
     names = [f"{bucket}_{what}" for bucket in BUCKETS for what in ("flops", "chip_time", "cost")]
-    told = rs.evaluate([*names, "lifetime_cost", "lifetime_chip_time"], {**LECTURE, **MACHINE})
+    result = rs.evaluate([*names, "lifetime_cost", "lifetime_chip_time"], {**LECTURE, **MACHINE})
     for bucket in BUCKETS:
-        assert float(told[f"{bucket}_flops"]) == pytest.approx(1.2e26, rel=1e-12)
-        assert float(told[f"{bucket}_chip_time"]) / 3600 == pytest.approx(18.5e6, rel=2e-3)  # three digits
-        assert float(told[f"{bucket}_cost"]) == pytest.approx(37e6, rel=2e-3)
-    assert float(told["lifetime_cost"]) == pytest.approx(float(told["lifetime_chip_time"]) * 2 / 3600, rel=1e-12)
+        assert float(result[f"{bucket}_flops"]) == pytest.approx(1.2e26, rel=1e-12)
+        assert float(result[f"{bucket}_chip_time"]) / 3600 == pytest.approx(18.5e6, rel=2e-3)  # three digits
+        assert float(result[f"{bucket}_cost"]) == pytest.approx(37e6, rel=2e-3)
+    assert float(result["lifetime_cost"]) == pytest.approx(float(result["lifetime_chip_time"]) * 2 / 3600, rel=1e-12)
 
 
 def test_times_follow_from_chips() -> None:
@@ -50,17 +50,17 @@ def test_times_follow_from_chips() -> None:
 
 
 def test_prompts_other_chips_and_rents() -> None:
-    """A100 in INT8 at 0.6 USD/h serve the training of A100 in bf16 at 1.4 USD/h, each at its rate."""
+    """A100 in INT8 serve at 0.6 USD/h after training in bf16 at 1.4 USD/h, each at its rate."""
     training, prefill, decode = (312e12 * 0.5, 624e12 * 0.4, 624e12 * 0.2)
     share = 0.8
-    told = rs.value(
+    ratio = rs.value(
         "serving_inefficiency",
         input_token_share=share,
         prefill_inefficiency=0.5 / 0.4,
         decode_inefficiency=0.5 / 0.2,
         serving_price_ratio=(0.6 / 624) / (1.4 / 312),
     )
-    assert told == pytest.approx((share * 0.6 / prefill + (1 - share) * 0.6 / decode) / (1.4 / training), rel=1e-12)
+    assert ratio == pytest.approx((share * 0.6 / prefill + (1 - share) * 0.6 / decode) / (1.4 / training), rel=1e-12)
 
 
 @given(inefficiency=st.floats(1, 1e4))
@@ -86,10 +86,10 @@ def test_laws_are_presets_with_sources() -> None:
 
 def test_the_law_that_is_meant_is_said() -> None:
     requested = {**LECTURE, "loss_law": ["Hoffmann", "Besiroglu"]}
-    told = rs.evaluate("optimal_pretraining_tokens", requested)
-    assert told.dims == ("loss_law",)
-    assert told["loss_law"].values.tolist() == ["Hoffmann", "Besiroglu"]
-    assert told.to_numpy() == pytest.approx([176.6e12, 70.8e12], rel=5e-4)  # four and three digits
+    result = rs.evaluate("optimal_pretraining_tokens", requested)
+    assert result.dims == ("loss_law",)
+    assert result["loss_law"].values.tolist() == ["Hoffmann", "Besiroglu"]
+    assert result.to_numpy() == pytest.approx([176.6e12, 70.8e12], rel=5e-4)  # four and three digits
     one = rs.evaluate(["optimal_pretraining_tokens"], LECTURE, loss_law="Besiroglu")
     assert "Besiroglu" in one.attrs["loss_law"]
     with pytest.raises(errors.MissingInput, match="loss_data_exponent"):
@@ -125,13 +125,13 @@ def test_a_law_is_no_name_for_a_quantity() -> None:
 @given(budget=st.floats(1e18, 1e29))
 @settings(deadline=None, max_examples=15)
 def test_a_budget_buys_the_least_loss(law: str, budget: float) -> None:
-    told = {
+    optimum = {
         n: rs.value(n, loss_law=law, compute_budget=budget)
         for n in ("budget_optimal_parameters", "budget_optimal_tokens")
     }
-    size, tokens = told.values()
+    size, tokens = optimum.values()
     assert 6 * size * tokens == pytest.approx(budget, rel=1e-12)
-    # the frontier is that of the sizes: rounding of the powers of 1e13
+    # the frontier of sizes: rounding of the powers of 1e13
     assert rs.value("compute_optimal_tokens", loss_law=law, active_parameters=size) == pytest.approx(tokens, rel=1e-10)
     near = size * np.array([0.9, 1.0, 1.1])
     loss = [
@@ -146,25 +146,25 @@ def test_a_budget_buys_the_least_loss(law: str, budget: float) -> None:
 def test_a_law_is_its_own_frontier(size: float) -> None:
     """Any model of the frontier of a law is an anchor of it."""
     anchor = rs.value("compute_optimal_tokens", loss_law="Besiroglu", active_parameters=1e9)
-    told = rs.value(
+    result = rs.value(
         "frontier_tokens", loss_law="Besiroglu", anchor_parameters=1e9, anchor_tokens=anchor, active_parameters=size
     )
     expected = rs.value("compute_optimal_tokens", loss_law="Besiroglu", active_parameters=size)
-    assert told == pytest.approx(expected, rel=1e-10)
+    assert result == pytest.approx(expected, rel=1e-10)
 
 
-# ----------------------------------------------------------------------------------- beside the model of least training
+# ------------------------------------------------------------------------------------ against the compute-optimal model
 
 
 @pytest.mark.parametrize("law", LAWS)
 @given(size=sizes, over=st.floats(1.01, 1e3))
 @settings(deadline=None, max_examples=15)
 def test_the_replaced_model_has_the_same_loss(law: str, size: float, over: float) -> None:
-    own: dict[str, Any] = {"loss_law": law, "active_parameters": size}
-    own["pretraining_tokens"] = over * rs.value("compute_optimal_tokens", own)
-    larger = {name: rs.value(f"equal_loss_{name}", own) for name in ("parameters", "tokens")}
+    model: dict[str, Any] = {"loss_law": law, "active_parameters": size}
+    model["pretraining_tokens"] = over * rs.value("compute_optimal_tokens", model)
+    larger = {name: rs.value(f"equal_loss_{name}", model) for name in ("parameters", "tokens")}
     other = {"loss_law": law, "active_parameters": larger["parameters"], "pretraining_tokens": larger["tokens"]}
-    assert rs.value("pretraining_loss", other) == pytest.approx(rs.value("pretraining_loss", own), rel=1e-12)
+    assert rs.value("pretraining_loss", other) == pytest.approx(rs.value("pretraining_loss", model), rel=1e-12)
     assert rs.value("law_overtraining", other) == pytest.approx(1, rel=1e-9)
     assert larger["parameters"] > size
 
@@ -173,16 +173,16 @@ def test_the_replaced_model_has_the_same_loss(law: str, size: float, over: float
 @given(over=st.floats(1.05, 1e3))
 @settings(deadline=None, max_examples=15)
 def test_both_models_cost_the_same_at_the_break_even_volume(law: str, over: float) -> None:
-    own: dict[str, Any] = {"loss_law": law, "active_parameters": 8e9}
-    own["pretraining_tokens"] = over * rs.value("compute_optimal_tokens", own)
+    model: dict[str, Any] = {"loss_law": law, "active_parameters": 8e9}
+    model["pretraining_tokens"] = over * rs.value("compute_optimal_tokens", model)
     work: dict[str, Any] = {"decode_inefficiency": 5, "rl_tokens": 0, "rl_flops_per_parameter": 2}
-    volume = rs.value("break_even_inference_tokens", own, decode_inefficiency=5)
+    volume = rs.value("break_even_inference_tokens", model, decode_inefficiency=5)
     other = {
-        "active_parameters": rs.value("equal_loss_parameters", own),
-        "pretraining_tokens": rs.value("equal_loss_tokens", own),
+        "active_parameters": rs.value("equal_loss_parameters", model),
+        "pretraining_tokens": rs.value("equal_loss_tokens", model),
     }
     for factor, sign in ((1, 0), (2, -1), (0.5, 1)):
-        mine = rs.value("lifetime_flops", {**own, **work, "inference_tokens": factor * volume})
+        mine = rs.value("lifetime_flops", {**model, **work, "inference_tokens": factor * volume})
         theirs = rs.value("lifetime_flops", {**other, **work}, inference_tokens=factor * volume)
         if sign == 0:
             assert mine == pytest.approx(theirs, rel=1e-9)
@@ -191,10 +191,10 @@ def test_both_models_cost_the_same_at_the_break_even_volume(law: str, over: floa
 
 
 def test_too_few_tokens_never_break_even() -> None:
-    own: dict[str, Any] = {"loss_law": "Besiroglu", "active_parameters": 8e9, "decode_inefficiency": 3}
-    best = rs.value("compute_optimal_tokens", own)
+    model: dict[str, Any] = {"loss_law": "Besiroglu", "active_parameters": 8e9, "decode_inefficiency": 3}
+    best = rs.value("compute_optimal_tokens", model)
     for share in (0.1, 0.99):
-        assert rs.value("break_even_inference_tokens", own, pretraining_tokens=share * best) == np.inf
+        assert rs.value("break_even_inference_tokens", model, pretraining_tokens=share * best) == np.inf
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -205,15 +205,15 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
     best = {n: rs.value(n, requested, active_parameters=size) for n in ("optimal_pretraining_tokens", "optimal_loss")}
     coefficients = rs.loss_laws[law]
     other = size * np.array([0.98, 1.02])
-    left = (
+    remaining_loss = (
         best["optimal_loss"]
         - coefficients["irreducible_loss"]
         - coefficients["loss_size_coefficient"] * other ** -coefficients["loss_size_exponent"]
     )
-    tokens = (coefficients["loss_data_coefficient"] / left) ** (1 / coefficients["loss_data_exponent"])
+    tokens = (coefficients["loss_data_coefficient"] / remaining_loss) ** (1 / coefficients["loss_data_exponent"])
     cost = other * (tokens + served)  # 6 N D and 2 * 3 N D_inf
     assert (size * (best["optimal_pretraining_tokens"] + served) <= cost * (1 + 1e-9)).all()
-    # a Chinchilla model of the same loss costs what the saving says
+    # a Chinchilla model of the same loss costs more by the saving
     replaced = {
         n: rs.value(n, requested, active_parameters=size)
         for n in ("training_optimal_parameters", "least_training_tokens")
@@ -221,8 +221,8 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
     saving = 1 - size * (best["optimal_pretraining_tokens"] + served) / (
         replaced["training_optimal_parameters"] * (replaced["least_training_tokens"] + served)
     )
-    told = rs.value("optimal_lifetime_saving", requested, active_parameters=size)
-    assert told == pytest.approx(saving, rel=1e-9, abs=1e-12)
+    result = rs.value("optimal_lifetime_saving", requested, active_parameters=size)
+    assert result == pytest.approx(saving, rel=1e-9, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------- Sardana's questions
@@ -243,8 +243,8 @@ def test_least_arithmetic_for_a_loss() -> None:
 def test_least_cost_for_a_quality() -> None:
     """In prices too: Chinchilla's 70B costs 36% more than the best equal model at high volume.
 
-    Utilization 50 % in training and prefill and 1 % in decoding, INT8 at twice the peak, 70 and 215 tokens a request.
-    Their 36 % come without the demand that they hold for; here that takes 4.65 billion requests.
+    Utilization 50% in training and prefill and 1% in decoding, INT8 at twice the peak, 70 and 215 tokens a request.
+    Their 36% come without the demand that they hold for; here that takes 4.65 billion requests.
     """
     requested: dict[str, Any] = {
         "loss_law": SARDANA,
@@ -265,7 +265,7 @@ def test_least_cost_for_a_quality() -> None:
     assert dearer[2] == pytest.approx(0.36, abs=0.005)
 
 
-# --------------------------------------------------------------------------------------------------------- with doubt
+# ---------------------------------------------------------------------------------------------------------- uncertainty
 
 
 def test_which_guess_moves_the_optimum() -> None:
@@ -282,7 +282,7 @@ def test_which_guess_moves_the_optimum() -> None:
     )
     assert moved.base == pytest.approx(70.8e12, rel=5e-4)
     assert moved.table.index[0] == "inference_tokens"
-    # where serving outweighs training by far, the tokens follow the volume by the power 1/(1 + beta); before, by less
+    # if serving outweighs training by far, the tokens follow the volume by the power 1/(1 + beta); before, by less
     swing = moved.table.loc["inference_tokens"]
     assert 100**0.5 < swing["at_high"] / swing["at_low"] < 100 ** (1 / (1 + beta))
 
@@ -292,7 +292,7 @@ def test_which_guess_moves_the_optimum() -> None:
 
 def test_lifetime_surface_shows_the_optimum() -> None:
     ax = charts.lifetime_surface()
-    lines = {made.get_label(): made for made in ax.get_lines()}
+    lines = {line.get_label(): line for line in ax.get_lines()}
     (x,), (y,) = lines["optimum"].get_data()
     assert (x, y) == (pytest.approx(100e9), pytest.approx(176.6e12, rel=5e-4))
     (x,), (y,) = lines["replaced"].get_data()
@@ -318,7 +318,7 @@ def test_no_label_of_the_lifetime_surface_crosses_its_edge() -> None:
     within = ax.get_window_extent()
     for label in ax.texts:
         box = label.get_window_extent()
-        if box.x0 < within.x1 and label.get_gid() != "under title":  # names of lines stand beside the picture
+        if box.x0 < within.x1 and label.get_gid() != "under title":  # names of lines are next to the picture
             assert within.x0 <= box.x0
             assert box.x1 <= within.x1
             assert within.y0 <= box.y0
@@ -357,7 +357,7 @@ def test_buckets_say_what_they_cost() -> None:
 
 
 def test_a_model_that_says_how_dear_decoding_is() -> None:
-    """Chips and prices go with a preset of which the arithmetic alone does not depend on them."""
+    """Chips and prices go with a preset of which only the compute does not depend on them."""
     assert charts.compute_buckets.data(**LECTURE, **MACHINE)["cost"].to_numpy() == pytest.approx(37.04e6, rel=1e-3)
     preset = charts.lifetime_surface.data(**LECTURE, **MACHINE).attrs["marks"]
     assert preset == pytest.approx(charts.lifetime_surface.data().attrs["marks"], rel=1e-12)

@@ -47,7 +47,7 @@ def test_a_pass_takes_at_least_its_off_loaded_bytes_over_the_link() -> None:
     caches = {**floor, "batch_size": 256}
     time = rs.value("pass_time", caches, offloaded_kv_fraction=1, **LINK)
     assert time == pytest.approx(256 * rs.value("kv_read_bytes", SERVED) / 400e9, rel=1e-12)
-    quick = {"offloaded_weight_fraction": 0.5, "host_bandwidth": "20 TB/s"}  # copies run beside all else
+    quick = {"offloaded_weight_fraction": 0.5, "host_bandwidth": "20 TB/s"}  # copies overlap with all else
     assert rs.value("pass_time", floor, **quick) == rs.value("pass_time", floor)
 
 
@@ -68,8 +68,8 @@ def test_prompts_hide_the_streamed_weights() -> None:
     short, long = (rs.value("prefill_latency", {**SERVED, "input_tokens": n}, **off) for n in (200, 20_000))
     assert short == pytest.approx(stream, rel=1e-12)
     assert long == rs.value("prefill_latency", {**SERVED, "input_tokens": 20_000})
-    apart = {**SERVED, "input_tokens": 200, "serving_mode": "disaggregated"}
-    assert rs.value("prefill_time", apart, **off) == pytest.approx(stream, rel=1e-12)
+    disaggregated = {**SERVED, "input_tokens": 200, "serving_mode": "disaggregated"}
+    assert rs.value("prefill_time", disaggregated, **off) == pytest.approx(stream, rel=1e-12)
 
 
 def test_a_swap_beats_recomputing_above_the_break_even_bandwidth() -> None:

@@ -38,7 +38,7 @@ def test_speculation_between_its_two_limits(rate: float, length: int, cost: floa
 def test_speculation_reads_less_of_the_cache_and_needs_smaller_batches() -> None:
     given = {**RACK, "context_length": "10k", "acceptance_rate": 0.8, "draft_length": 4}
     tokens = rs.evaluate("emitted_length", {**given, "draft_length": [0, 4]})
-    assert float(tokens[1] / tokens[0]) == pytest.approx(3.3616)  # of one read of the cache
+    assert float(tokens[1] / tokens[0]) == pytest.approx(3.3616)  # of one read of the KV cache
     batches = rs.evaluate("balance_batch", {**given, "draft_length": [0, 4]})
     assert float(batches[0] / batches[1]) == pytest.approx(5)
     touched = rs.evaluate("expert_coverage", {**given, "draft_length": [0, 1], "batch_size": 32})
@@ -169,7 +169,10 @@ def test_share_of_memory_follows_from_its_price() -> None:
 
 
 def test_efficiencies_move_the_balance_batch() -> None:
-    """Question 12: two to three balance batches if memory reaches less of its peak than compute."""
+    """Question 12: two to three balance batches if memory is less efficient than compute.
+
+    Efficient means the achieved fraction of peak.
+    """
     ideal = rs.value("balance_batch", RACK)
     real = rs.value("balance_batch", RACK, compute_efficiency=0.75, bandwidth_efficiency=0.3)
     assert real / ideal == pytest.approx(2.5)

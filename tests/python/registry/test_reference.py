@@ -62,7 +62,7 @@ def check_spec(entry: Quantity) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "of", "value", "back", "into", "inputs"),
+    ("quantity", "of", "value", "back", "into", "inputs"),
     [
         (
             "effective_dense_parameters",
@@ -90,6 +90,6 @@ def check_spec(entry: Quantity) -> None:
         ),
     ],
 )
-def test_there_and_back(there: str, of: str, value: float, back: str, into: str, inputs: dict[str, float]) -> None:
-    result = rs.value(there, {of: value, **inputs})
+def test_there_and_back(quantity: str, of: str, value: float, back: str, into: str, inputs: dict[str, float]) -> None:
+    result = rs.value(quantity, {of: value, **inputs})
     assert rs.value(back, {into: result, **inputs}) == pytest.approx(value, rel=1e-9)

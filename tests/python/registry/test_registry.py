@@ -1,4 +1,4 @@
-"""The registry as Python shows it, and what adding a quantity takes."""
+"""The registry as Python shows it, and the steps of adding a quantity."""
 
 import html
 import re
@@ -98,7 +98,7 @@ def test_entries_agree_with_one_another():
             assert len(set(q.choices)) == len(q.choices)
             assert all(
                 re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", word) for word in q.choices
-            )  # they stand in flag_meanings
+            )  # they are in flag_meanings
         units.convert_factor(q.unit, q.unit)
 
 

@@ -27,7 +27,10 @@ BATCH: dict[str, Any] = {
 
 
 def makespan(lengths: np.ndarray, slots: int, fixed: float, each: float) -> float:
-    """Time until the last answer ends; a pass takes a + b times the sequences that run."""
+    """Return the time until the last rollout ends.
+
+    A pass takes a + b times the running sequences.
+    """
     waiting = list(lengths[::-1])
     running: list[float] = []  # passes at which they end
     passes = time = 0.0
@@ -99,14 +102,14 @@ SHAPES = st.fixed_dictionaries(
 def test_derivatives_are_those_of_differences(shape: dict[str, float]) -> None:
     scenario = Settled({**BATCH, **shape})
     for name in ("longest_rollout_tokens", "last_rollouts_tokens", "mean_rollout_tokens", "rollout_passes"):
-        taken = [key for key in shape if key in rs.quantity(name).needs or key == "rollout_length_limit"]
-        slopes = rs.gradient(name, scenario, to=taken)
-        for key in taken:
+        inputs = [key for key in shape if key in rs.quantity(name).needs or key == "rollout_length_limit"]
+        slopes = rs.gradient(name, scenario, to=inputs)
+        for key in inputs:
             step = 1e-3 * shape[key]
             at = [float(rs.value(name, Settled(scenario | {key: shape[key] + k * step}))) for k in (-2, -1, 1, 2)]
             difference = (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * step)
             scale = abs(at[1] / shape[key])
-            if abs(shape["rollouts_per_batch"] / shape["batch_slots"] - 1) > 0.01:  # where the formula changes
+            if abs(shape["rollouts_per_batch"] / shape["batch_slots"] - 1) > 0.01:  # the formula changes at 1
                 assert float(slopes[key]) == pytest.approx(difference, rel=1e-6, abs=1e-7 * scale)
 
 

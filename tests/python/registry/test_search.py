@@ -1,4 +1,4 @@
-"""Search by the words of the field: aliases, whatever separates their words, and the errors that use them."""
+"""Search by terms of the field: aliases with any separators, and errors that name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deployment: what it is when its constants are ideal, how it answers when they are not, and measured runs."""
+"""A deployment with ideal constants, its response to real ones, and measured runs."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ def test_requests_pay_for_the_chips() -> None:
 
 def test_memory_that_holds_fewer_sequences_makes_the_others_wait() -> None:
     scenario = {**SCENARIO, **CONSTANTS, "hardware": "H200", "input_tokens": 60_000}
-    room = float(rs.value("memory_limited_sequences", scenario))
+    capacity = float(rs.value("memory_limited_sequences", scenario))
     names = [*OUTPUTS[:3], "queue_time", "service_time", "request_latency"]
-    some, more = (rs.evaluate(names, scenario, concurrency=room * k) for k in (1, 3))
+    some, more = (rs.evaluate(names, scenario, concurrency=capacity * k) for k in (1, 3))
     assert float(some["queue_time"]) == 0
     assert float(more["queue_time"]) == pytest.approx(2 * float(more["service_time"]), rel=1e-12)
     assert float(more["request_latency"]) == pytest.approx(3 * float(some["request_latency"]), rel=1e-12)
@@ -174,7 +174,7 @@ def test_requests_are_conserved(scenario: dict[str, Any], hits: float, drafts: f
     waiting = x["time_to_first_token"] - x["queue_time"] - x["emitted_length"] * x["time_per_output_token"]
     parts = scenario["output_tokens"] * x["cost_per_token"] + x["fresh_input_tokens"] * x["cost_per_input_token"]
     parts += x["replica_price"] / x["running_sequences"] * waiting
-    # What waits for its first token may be far less than what it is the difference of.
+    # The wait for the first token may be far less than the terms of the difference.
     assert x["cost_per_request"] == pytest.approx(parts, rel=1e-9)
 
 
@@ -198,19 +198,19 @@ def test_a_better_part_makes_no_token_slower(scenario: dict[str, Any], gain: flo
 def test_more_work_makes_no_token_faster(scenario: dict[str, Any], growth: float) -> None:
     least = time_of(scenario, memory_limited_sequences=1e9) * (1 - 1e-12)
     assert time_of(scenario, memory_limited_sequences=1e9, concurrency=scenario["concurrency"] * growth) >= least
-    apart = {**scenario, "serving_mode": "disaggregated"}
-    least = time_of(apart, memory_limited_sequences=1e9) * (1 - 1e-12)
-    assert time_of(apart, memory_limited_sequences=1e9, input_tokens=scenario["input_tokens"] * growth) >= least
+    disaggregated = {**scenario, "serving_mode": "disaggregated"}
+    least = time_of(disaggregated, memory_limited_sequences=1e9) * (1 - 1e-12)
+    assert time_of(disaggregated, memory_limited_sequences=1e9, input_tokens=scenario["input_tokens"] * growth) >= least
 
 
 @settings(max_examples=150, deadline=None)
 @given(SCENARIOS)
 def test_terms_add_up_and_never_undercut_the_floor(scenario: dict[str, Any]) -> None:
     together = {**scenario, "serving_mode": "aggregated"}
-    apart = {**scenario, "serving_mode": "disaggregated"}
-    assert time_of(apart) <= time_of(together)
+    disaggregated = {**scenario, "serving_mode": "disaggregated"}
+    assert time_of(disaggregated) <= time_of(together)
     names = ["roofline_time", "kernel_overhead", "collective_latency"]
-    assert sum(time_of(apart, name) for name in names) <= time_of(apart) * (1 + 1e-12)
+    assert sum(time_of(disaggregated, name) for name in names) <= time_of(disaggregated) * (1 + 1e-12)
     ideal = rs.value(
         "pass_time",
         Settled({k: v for k, v in scenario.items() if k in ("model", "hardware", "chips")}),
@@ -218,8 +218,8 @@ def test_terms_add_up_and_never_undercut_the_floor(scenario: dict[str, Any]) -> 
         context_length=scenario["input_tokens"] + scenario["output_tokens"] / 2,
         expert_reads="expected",
     )
-    # The floor also reads the input table: its share of the weights may exceed what else is added.
-    assert time_of(apart) >= 0.85 * float(ideal)
+    # The floor also reads the input table: its share of the weights may exceed all other terms.
+    assert time_of(disaggregated) >= 0.85 * float(ideal)
 
 
 @settings(max_examples=100, deadline=None)
@@ -237,13 +237,13 @@ def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any
 @settings(max_examples=100, deadline=None)
 @given(SCENARIOS)
 def test_overlapped_passes_take_as_long_as_the_longer_of_work_and_links(scenario: dict[str, Any]) -> None:
-    apart = {**scenario, "serving_mode": "disaggregated"}
-    fixed = time_of(apart, "kernel_overhead") + time_of(apart, "collective_latency")
-    work = time_of(apart, "pass_time", communication="free") - fixed
-    links = time_of(apart, "link_wait_time")
-    both = time_of(apart, "pass_time", communication="overlapped") - fixed
+    disaggregated = {**scenario, "serving_mode": "disaggregated"}
+    fixed = time_of(disaggregated, "kernel_overhead") + time_of(disaggregated, "collective_latency")
+    work = time_of(disaggregated, "pass_time", communication="free") - fixed
+    links = time_of(disaggregated, "link_wait_time")
+    both = time_of(disaggregated, "pass_time", communication="overlapped") - fixed
     assert both == pytest.approx(max(work, links), rel=1e-9)  # differences of sums
-    assert time_of(apart, "pass_time") - fixed == pytest.approx(work + links, rel=1e-9)
+    assert time_of(disaggregated, "pass_time") - fixed == pytest.approx(work + links, rel=1e-9)
     long, short = (time_of(scenario, "prefill_time", communication=o) for o in ("exposed", "overlapped"))
     assert long / 2 * (1 - 1e-12) <= short <= long * (1 + 1e-12)  # at best halved
 
@@ -261,24 +261,27 @@ def test_first_tokens_wait_for_steps(scenario: dict[str, Any], steps: float, fac
 
 
 def test_windows_hold_no_more_than_they_see() -> None:
-    kept = {"model": "Llama-4-Scout", "output_tokens": 2}
-    read = [float(rs.value("kv_read_bytes", kept, input_tokens=n)) for n in (4095, 8191, 99_999)]
+    windowed = {"model": "Llama-4-Scout", "output_tokens": 2}
+    read = [float(rs.value("kv_read_bytes", windowed, input_tokens=n)) for n in (4095, 8191, 99_999)]
     assert read == [4096 * 196_608, 8192 * 196_608, 8192 * 147_456 + 100_000 * 49_152]
 
 
 def test_coverage_of_the_running_batch_is_that_of_its_tokens() -> None:
-    kept = {**SCENARIO, "input_tokens": 60_000}
+    long_prompts = {**SCENARIO, "input_tokens": 60_000}
     for concurrency in (1, 16, 4096):
-        running = rs.value("running_sequences", kept, concurrency=concurrency)
+        running = rs.value("running_sequences", long_prompts, concurrency=concurrency)
         expected = rs.value("expert_coverage", batch_size=running, experts=256, experts_per_token=8)
-        assert rs.value("expert_coverage", kept, concurrency=concurrency) == pytest.approx(expected, rel=1e-14)
+        assert rs.value("expert_coverage", long_prompts, concurrency=concurrency) == pytest.approx(expected, rel=1e-14)
 
 
 # ----------------------------------------------------------------------------------------------------- measured runs
 
 
 def serving_runs() -> pd.DataFrame:
-    """Measured rows as inputs. Engines cache in fp8 beside narrow weights, but vLLM on chips without fp4 in bf16."""
+    """Return measured rows as inputs.
+
+    Quantized weights come with an fp8 KV cache, except for vLLM on chips without fp4, whose KV cache is bf16.
+    """
     table = pd.read_csv(Path(rs.__file__).parent / "measured" / "data" / "serving.csv")
     table = table[table["speculation"] != "yes"].reset_index(drop=True)  # drafts of unknown length
     shape = table["model"].replace({"DeepSeek-R1": "DeepSeek-V3", "Llama-3.1-8B-Instruct-FP8": "Llama-3.1-8B"})
@@ -324,7 +327,7 @@ def test_each_term_brings_the_prediction_closer(term: str) -> None:
     assert error() < error(**{term: 0})
 
 
-# ---------------------------------------------------------------------------------------------------- what does not fit
+# -------------------------------------------------------------------------------------------------------- beyond memory
 
 TIMES = ["pass_time", "time_per_output_token", "time_to_first_token", "request_latency", "service_time", "queue_time"]
 COSTS = [

@@ -1,4 +1,7 @@
-"""Sessions and their caches: against a simulated LRU cache, limits, derivatives, bounds, what acts on what."""
+"""Sessions and their prefix caches against a simulated LRU prefix cache.
+
+Limits, derivatives, bounds, and the inputs that have an effect.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ SERVED: dict[str, Any] = {
 
 
 def drawn(number: int) -> tuple[Sessions, float]:
-    """Sessions of 2 to 50 turns, and a cache with room for 3 % to 300 % of those that pause."""
+    """Sessions of 2 to 50 turns, and a prefix cache for 3% to 300% of the pausing ones."""
     chance = np.random.default_rng([7, number])
     turns = float(np.round(np.exp(chance.uniform(math.log(2), math.log(50)))))
     paused = chance.uniform(50, 200)
@@ -55,7 +58,7 @@ def drawn(number: int) -> tuple[Sessions, float]:
 def test_hit_rates_are_those_of_a_simulated_cache() -> None:
     errors = []
     for number in range(64):
-        sessions, room = drawn(number)
+        sessions, slots = drawn(number)
         scenario = {
             "turns": sessions.turns,
             "turns_distribution": "fixed" if sessions.is_fixed else "geometric",
@@ -67,12 +70,12 @@ def test_hit_rates_are_those_of_a_simulated_cache() -> None:
             "session_rate": sessions.rate,
         }
         after_a_turn = float(rs.value("input_tokens", Settled(scenario))) + sessions.turn_output
-        cache = {"session_kv_bytes": after_a_turn, "prefix_cache_capacity": room * after_a_turn}
+        cache = {"session_kv_bytes": after_a_turn, "prefix_cache_capacity": slots * after_a_turn}
         names = ["prefix_hit_rate", "request_hit_rate", "fresh_input_cv"]
         by_tokens, by_requests, fresh = (float(rs.value(name, Settled({**scenario, **cache}))) for name in names)
         paused = sessions.rate * (sessions.turns - 1)
         turns = int(np.clip(15 * sessions.turns * paused, 20_000, 120_000))
-        simulated = simulate(sessions, room * after_a_turn, turns, seed=number)
+        simulated = simulate(sessions, slots * after_a_turn, turns, seed=number)
         errors.append(
             (by_tokens - simulated.by_tokens, by_requests - simulated.by_requests, fresh / simulated.fresh_cv - 1)
         )
@@ -110,7 +113,7 @@ def test_an_endless_cache_reaches_the_ceiling() -> None:
     assert rs.value("prefix_hit_rate", AGENT, prefix_cache_capacity=math.inf) == ceiling
     assert rs.value("prefix_hit_rate", AGENT, dram_prefix_cache=math.inf) == ceiling
     assert rs.value("prefix_hit_rate", CACHED | {"prefix_cache_capacity": 1e17}) == pytest.approx(ceiling, rel=1e-9)
-    assert rs.value("prefix_hit_rate", AGENT) == 0  # no cache, no hits
+    assert rs.value("prefix_hit_rate", AGENT) == 0  # no prefix cache, no hits
     assert rs.value("prefix_hit_rate", Settled(CACHED | {"prefix_cache_capacity": 0})) == 0
 
 
@@ -121,7 +124,7 @@ def test_a_hit_rate_that_is_given_holds() -> None:
 def test_a_blind_router_divides_hits_by_the_replicas() -> None:
     one = rs.value("prefix_hit_rate", CACHED)
     assert rs.value("prefix_hit_rate", CACHED, session_affinity=1 / 8) == pytest.approx(one / 8, rel=1e-14)
-    fleet = CACHED | {"replicas": 8, "session_rate": 8 * CACHED["session_rate"]}  # a cache in each
+    fleet = CACHED | {"replicas": 8, "session_rate": 8 * CACHED["session_rate"]}  # a prefix cache in each
     assert rs.value("prefix_hit_rate", fleet) == pytest.approx(one / 8, rel=1e-14)
     assert rs.value("prefix_hit_rate", fleet, router="session") == pytest.approx(one, rel=1e-14)
 
@@ -133,8 +136,8 @@ def test_hits_of_tokens_and_of_requests_differ() -> None:
 
 
 def test_dropped_thinking_breaks_the_prefix() -> None:
-    whole = rs.value("new_prompt_tokens", AGENT)
-    assert rs.value("new_prompt_tokens", AGENT, kept_output_share=0.99) > whole + 300
+    all_kept = rs.value("new_prompt_tokens", AGENT)
+    assert rs.value("new_prompt_tokens", AGENT, kept_output_share=0.99) > all_kept + 300
 
 
 def test_prefixes_in_hbm_take_room_from_running_sequences() -> None:
@@ -253,6 +256,6 @@ def test_more_room_never_hits_less(point: dict[str, float]) -> None:
 
 def test_pauses_without_spread_are_a_step() -> None:
     steady = {**CACHED, "pause_cv": 0, "session_kv_bytes": 1e9}
-    living = 30 * 0.2 * 20 * 1e9  # a cache that keeps a turn for just one pause
+    living = 30 * 0.2 * 20 * 1e9  # a prefix cache that keeps a turn for just one pause
     assert rs.value("cache_survival_rate", Settled(steady | {"prefix_cache_capacity": 0.99 * living})) == 0
     assert rs.value("cache_survival_rate", Settled(steady | {"prefix_cache_capacity": 1.01 * living})) == 1

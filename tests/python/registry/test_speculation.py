@@ -32,7 +32,7 @@ CURVES: dict[str, list[float]] = {
 
 
 def test_every_speculator_fits_its_curve() -> None:
-    """Two numbers: 2.4 % off on average at most, 6.2 % at a single length."""
+    """Two numbers: 2.4% off on average at most, 6.2% at a single length."""
     assert set(rs.speculators) == set(CURVES)
     worst = []
     with cases() as case:
@@ -50,7 +50,7 @@ def test_every_speculator_fits_its_curve() -> None:
 
 
 def test_the_first_rate_alone_overstates_long_drafts() -> None:
-    """By 9 to 44 % at eight drafts."""
+    """By 9 to 44% at eight drafts."""
     names = [f"{model}{mode}" for model in ("MiniMax-M3 EAGLE-3", "DeepSeek-V4-Pro-0813 DSpark")
              for mode in ("", ", thinking off")]  # fmt: skip
     over = [
@@ -63,7 +63,7 @@ def test_the_first_rate_alone_overstates_long_drafts() -> None:
 
 # --------------------------------------------------------------------------------------------- best length by batch
 
-# 8 of 256 experts; 22 ms of weights, 3 % of them outside of the routed experts; 17 us of arithmetic a token; caches are
+# 8 of 256 experts; 22 ms of weights, 3% of them outside of the routed experts; 17 us of compute a token; KV caches are
 # read in 21 us a sequence; 0.6 ms a draft.
 ACTIVE = 0.66e9 + 21.34e9 * 8 / 256
 WORKED: dict[str, Any] = {
@@ -97,7 +97,10 @@ def test_best_length_at_each_batch_by_a_measured_curve() -> None:
 
 
 def test_best_length_by_the_fit_is_as_good() -> None:
-    """Within two drafts of the measured curve's best where the map is flat, and at most 4 % slower."""
+    """The fitted draft length is at most 4% slower than the measured best.
+
+    It is within two drafts of that best where the map is flat.
+    """
     measured = xr.DataArray([1.0, *CURVES["MiniMax-M3 EAGLE-3"]], {"draft_length": list(LENGTHS)}, "draft_length")
     requested = {**WORKED, "batch_size": BATCHES, "draft_cost": draft_costs()}
     fitted = rs.best(

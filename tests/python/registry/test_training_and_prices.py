@@ -1,4 +1,7 @@
-"""Chapters 5 and 6: over-training, loss laws, contexts, tiers of memory, tariffs, and what the lecture leaves open."""
+"""Chapters 5 and 6: overtraining, loss laws, contexts, memory tiers, and price lists.
+
+Also the questions that the lecture leaves open.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import roofslate as rs
 
 TRAINED = {"model": "lecture training"}
 
-# ------------------------------------------------------------------------------------- question 5: what moves the 100
+# -------------------------------------------------------------------------------------- question 5: levers of the 100
 
 
 @pytest.mark.parametrize(
@@ -91,12 +94,12 @@ def test_no_other_size_is_cheaper_for_the_loss(name: str) -> None:
         name, active_parameters=100e9, inference_tokens=served, decode_inefficiency=inefficiency
     ).iloc[0]
     size = 100e9 * np.exp(np.linspace(-0.2, 2, 4001))
-    left = (
+    remaining_loss = (
         best["pretraining_loss"]
         - law["irreducible_loss"]
         - law["loss_size_coefficient"] * size ** -law["loss_size_exponent"]
     )
-    tokens = (law["loss_data_coefficient"] / left) ** (1 / law["loss_data_exponent"])
+    tokens = (law["loss_data_coefficient"] / remaining_loss) ** (1 / law["loss_data_exponent"])
     cost = 6 * size * tokens + 2 * inefficiency * size * served
     ours = 6 * 100e9 * best["optimal_pretraining_tokens"] + 2 * inefficiency * 100e9 * served
     assert size[np.argmin(cost)] == pytest.approx(100e9, rel=1e-3)
@@ -107,7 +110,10 @@ def test_no_other_size_is_cheaper_for_the_loss(name: str) -> None:
 
 
 def test_the_example_of_sardana() -> None:
-    """Sardana et al. 2024: a 7B model saves 17 % over Chinchilla's 13B if it is to serve 2T tokens."""
+    """Sardana et al. 2024: serving 2T tokens, a 7B model saves 17% relative to a 13B model.
+
+    The 13B model is Chinchilla's.
+    """
     best = rs.scaling.optimum(
         "Hoffmann by Sardana", active_parameters=7e9, inference_tokens=2e12, decode_inefficiency=1
     ).iloc[0]
@@ -216,7 +222,10 @@ def test_prompts_fill_the_arithmetic_that_memory_leaves_idle() -> None:
 
 
 def test_replicas_for_prefill() -> None:
-    """The scaling book: 0.91 s a prompt, 19 ms a step of 32 sequences, 512 tokens an answer: three to one."""
+    """The scaling book: three prefill replicas per decode replica.
+
+    A prompt takes 0.91 s, a step of 32 sequences 19 ms, an answer 512 tokens.
+    """
     ratio = rs.value(
         "prefill_load",
         serving_mode="disaggregated",
@@ -252,9 +261,9 @@ def test_tiers_as_a_table() -> None:
     ("faster", "slower", "seconds"), [("HBM", "DDR", 0.0223), ("DDR", "NVMe", 5.55), ("NVMe", "HDD", 2.85 * 3600)]
 )
 def test_neighbours_cost_the_same_when_they_switch(faster: str, slower: str, seconds: float) -> None:
-    here = rs.storage[faster].values
-    there = {f"slower_{name}": value for name, value in rs.storage[slower].values.items()}
-    moment = rs.value("tier_switch_time", {**here, **there})
+    faster_tier = rs.storage[faster].values
+    slower_tier = {f"slower_{name}": value for name, value in rs.storage[slower].values.items()}
+    moment = rs.value("tier_switch_time", {**faster_tier, **slower_tier})
     assert moment == pytest.approx(seconds, rel=5e-3)
     costs = [
         rs.value("tier_cost", rs.storage[name].values, hold_time=moment, model="lecture") for name in (faster, slower)

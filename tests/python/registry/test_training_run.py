@@ -1,4 +1,7 @@
-"""Training runs: the lecture in the ideal case, published formulas and counts, laws, errors against measured runs."""
+"""Training runs: the ideal lecture, published formulas and counts, laws, and errors.
+
+Errors are relative to measured runs.
+"""
 
 import itertools
 import math
@@ -52,7 +55,7 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
 @given(stages=st.integers(1, 64), microbatches=st.integers(1, 512))
 @settings(max_examples=60, deadline=None)
 def test_a_pipeline_adds_the_bubble_of_the_board(stages, microbatches):
-    """The idle share of a step is (P - 1)/(n + P - 1); what is left is the utilization."""
+    """The idle fraction of a step is (P - 1)/(n + P - 1), and utilization is its complement."""
     layout = {"pipeline_stages": stages, "microbatches": microbatches, "tensor_parallel": 8, "chips": 8 * stages}
     used = rs.value("training_utilization", {**IDEAL, **DENSE, **layout})
     balance = 80 / stages / math.ceil(80 / stages)  # of whole layers
@@ -62,7 +65,10 @@ def test_a_pipeline_adds_the_bubble_of_the_board(stages, microbatches):
 @given(window=st.integers(1, 6000), length=st.sampled_from([512, 4096]))
 @settings(max_examples=30, deadline=None)
 def test_tokens_that_a_window_meets(window, length):
-    """Counted one by one; the closed form takes tokens as a continuum, which leaves half a token."""
+    """The closed form is within half a token of the counted tokens.
+
+    It treats tokens as a continuum.
+    """
     requested = {"attention_heads": 1, "head_size": 1, "layers": 1, "global_attention_layers": 0}
     requested |= {"windowed_attention_layers": 1, "attention_window": window, "sequence_length": length}
     met = np.minimum(np.arange(length) + 0.5, window).mean()
@@ -125,7 +131,7 @@ SERVED = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "context_leng
     ids=["floor", "all experts", "stages", "drafts", "estimate"],
 )
 def test_a_model_costs_what_the_replica_that_serves_it_costs(changes):
-    """The inefficiency of the serving chain turns the FLOP of the bucket back into the price of its tokens."""
+    """The inefficiency of serving converts the FLOPs of the bucket to its tokens' price."""
     requested = {**SERVED, **changes, "batch_size": 64}
     bucket = rs.value("inference_cost", requested, inference_tokens=1e14, training_utilization=0.4)
     assert bucket == pytest.approx(1e14 * rs.value("cost_per_token", requested), rel=1e-14)
@@ -201,13 +207,16 @@ def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are
 @pytest.mark.parametrize("stages", [2, 4, 16])
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_bubbles_and_live_microbatches_as_published(stages, chunks):
-    """Forward pass and both kinds of gradients take as long; micro-batches are as many as each schedule asks for."""
-    n, rest = 64, stages - 1
+    """Forward pass and both kinds of gradients take equal time.
+
+    The number of micro-batches is the one required by each schedule.
+    """
+    n, later_stages = 64, stages - 1
     published = {
-        "gpipe": (rest / n, n),
-        "1f1b": (rest / n, stages),
-        "interleaved": (rest / n / chunks, stages * (1 + rest / (stages * chunks))),
-        "zb_h1": (rest / (3 * n), stages),
+        "gpipe": (later_stages / n, n),
+        "1f1b": (later_stages / n, stages),
+        "interleaved": (later_stages / n / chunks, stages * (1 + later_stages / (stages * chunks))),
+        "zb_h1": (later_stages / (3 * n), stages),
         "zb_h2": (0, 2 * stages - 1),
         "zb_v": (0, stages),
         "dualpipe": ((stages / 2 - 1) * 2 / (3 * n), stages + 1),
@@ -223,7 +232,10 @@ def test_bubbles_and_live_microbatches_as_published(stages, chunks):
 @given(w=st.floats(0.1, 0.9), r=st.floats(0.5, 3), stages=st.integers(2, 16).map(lambda k: 2 * k))
 @settings(max_examples=40, deadline=None)
 def test_bubbles_where_the_parts_of_a_pass_differ(w, r, stages):
-    """DeepSeek's table 2, with F = 1, B = r and W = w r: (P - 1)(F + B - 2 W) and (P/2 - 1)(F&B + B - 3 W)."""
+    """DeepSeek's table 2: (P - 1)(F + B - 2 W) and (P/2 - 1)(F&B + B - 3 W).
+
+    Here F = 1, B = r and W = w r.
+    """
     requested = {"pipeline_stages": stages, "microbatches": 64, "backward_forward_ratio": r, "weight_gradient_share": w}
     assert rs.value("pipeline_idle_time", requested, pipeline_schedule="zb_h1") == pytest.approx(
         max((stages - 1) * (1 + r - 2 * w * r), 0), rel=1e-12, abs=1e-12
@@ -265,12 +277,15 @@ def test_interleaved_rounds_counted_one_by_one(stages, chunks, n):
 )
 @settings(max_examples=40, deadline=None)
 def test_activations_of_a_layer_as_published(t, s, b, a, width):
-    """Korthikanti et al., table 2, each row: 34 bytes of a dense layer are 17 elements, 10 of them on every chip."""
+    """Every row of table 2 of Korthikanti et al.
+
+    34 bytes of a dense layer are 17 elements, 10 of them on every chip.
+    """
     h = a * width
     requested = {"chips": t, "tensor_parallel": t, "global_batch_size": b, "microbatches": 1, "sequence_length": s}
     requested |= {"hidden_size": h, "attention_heads": a, "layers": 48, "activations_of_a_layer": 17}
     sbh, scores = s * b * h, 5 * a * s / h
-    for policy, divided, kept, expected in (
+    for policy, divided, score_bytes, expected in (
         ("all", "off", 5, sbh * (10 + 24 / t + scores / t)),
         ("all", "on", 5, sbh * (34 / t + scores / t)),
         ("all", "off", 0, sbh * (10 + 24 / t)),
@@ -282,16 +297,19 @@ def test_activations_of_a_layer_as_published(t, s, b, a, width):
             requested,
             activation_policy=policy,
             sequence_parallel=divided,
-            kept_score_bytes=kept,
+            kept_score_bytes=score_bytes,
         )
         assert result == pytest.approx(expected, rel=1e-12)
     if t == 1:
-        whole = rs.value("layer_activation_bytes", requested, activation_policy="all", kept_score_bytes=5)
-        assert whole == pytest.approx(sbh * (34 + scores), rel=1e-12)
+        on_one_chip = rs.value("layer_activation_bytes", requested, activation_policy="all", kept_score_bytes=5)
+        assert on_one_chip == pytest.approx(sbh * (34 + scores), rel=1e-12)
 
 
 def test_the_first_stage_keeps_all_layers():
-    """P micro-batches of n/P layers; interleaved, times 1 + (P - 1)/(P v)."""
+    """The first stage stores P micro-batches of n/P layers.
+
+    Interleaving multiplies them by 1 + (P - 1)/(P v).
+    """
     requested = {"chips": 64, "pipeline_stages": 8, "tensor_parallel": 8, "microbatches": 64, "model": "GPT-3 175B"}
     requested |= {"global_batch_size": 64, "sequence_length": 2048, "activation_policy": "all"}
     layer = rs.value("layer_activation_bytes", requested)
@@ -302,7 +320,7 @@ def test_the_first_stage_keeps_all_layers():
 
 
 def test_the_same_bytes_as_all_of_a_step():
-    """One chip, one micro-batch: what chapter 7 counts."""
+    """One chip, one micro-batch: the count of chapter 7."""
     requested = {**DENSE, "chips": 1, "microbatches": 1}
     for policy in ("all", "selective", "block", "reversible"):
         requested["activation_policy"] = policy
@@ -313,7 +331,10 @@ def test_the_same_bytes_as_all_of_a_step():
 
 @pytest.mark.parametrize("policy", ["all", "block"])
 def test_repeated_attention(policy):
-    """With `repeated_attention` 3, as Korthikanti et al. count, executed over counted is 1 + s/(6 h) to first order."""
+    """The ratio of executed to counted FLOPs is 1 + s/(6 h) to first order.
+
+    With `repeated_attention` 3, as Korthikanti et al. count.
+    """
     s, h = 2048, 12288
     requested = {"activation_policy": policy, "arithmetic": "full", "attention_mask": "full"}
     requested |= {"sequence_length": s, "attention_heads": 96, "head_size": 128, "layers": 96, "hidden_size": h}
@@ -326,13 +347,16 @@ def test_repeated_attention(policy):
 
 
 def hops(schedule, stages, chunks):
-    """Of a micro-batch on its way forward, from chunk to chunk of its layers, each where the schedule has it."""
+    """Count the hops of a forward micro-batch between stages, by schedule.
+
+    It passes the chunks of layers in order, each on the stage that the schedule assigns.
+    """
     rounds = {
         "interleaved": [k % stages for k in range(stages * chunks)],
         "zb_v": [*range(stages), *reversed(range(stages))],
     }
     places = rounds.get(schedule, list(range(stages)))
-    return sum(here != there for here, there in itertools.pairwise(places))
+    return sum(stage != following for stage, following in itertools.pairwise(places))
 
 
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"])
@@ -384,14 +408,17 @@ def test_sharing_out_more_takes_less_memory(layout, model):
     requested = {**model, **layout}
     result = [rs.value("training_state_bytes", {**requested, "sharded_state": word}) for word in order]
     assert result == sorted(result, reverse=True)
-    kept = [rs.value("training_activation_bytes", {**requested, "sequence_parallel": word}) for word in ("off", "on")]
-    assert kept[1] <= kept[0]
+    sizes = [rs.value("training_activation_bytes", {**requested, "sequence_parallel": word}) for word in ("off", "on")]
+    assert sizes[1] <= sizes[0]
 
 
 @given(layout=LAYOUTS)
 @settings(max_examples=40, deadline=None)
 def test_states_of_all_chips_are_those_of_the_model(layout):
-    """Shared out, each weight stands once in all chips together; DualPipe has weights and gradients twice."""
+    """All chips together store each weight once if states are sharded.
+
+    DualPipe stores weights and gradients twice.
+    """
     layout = {**layout, "sharded_state": "weights"}
     requested = {**MIXED, **layout}
     twice = 2 if layout["pipeline_schedule"] == "dualpipe" and layout["pipeline_stages"] > 1 else 1
@@ -453,23 +480,23 @@ def test_rows_are_predicted_by_the_constants_of_the_calibration():
 
 
 def test_arithmetic_of_a_token_in_all_rows():
-    """Published TFLOP/s over token/s. Printed digits of both leave 1 %; most of Megatron Bridge's rows are far closer.
+    """FLOPs per token equal the ratio of published TFLOP/s to tokens/s.
 
-    Two kinds differ: state-space layers, whose scan is counted beside their weights there, and gpt-oss before 26.06,
-    where later releases count a fifth more, as we do.
+    The digits of both leave 1%. Most rows of Megatron Bridge are far closer. Two kinds differ: state-space layers,
+    whose scan is counted separately there, and gpt-oss before 26.06. Later releases count a fifth more, as we do.
     """
     runs = training_table().runs
     rows = runs.rows
     ours = rs.frame(
         runs.inputs, ["training_flops_per_token", "peak_flops"], Settled({**runs.fixed, "arithmetic": "full"})
     )
-    told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
-    ratio = ours["training_flops_per_token"] / told
+    flops_per_token = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
+    ratio = ours["training_flops_per_token"] / flops_per_token
     scans = rows["model"].str.contains("Nemotron")
     counted_less = (rows["model"] == "gpt-oss-120b") & (rows["framework_version"].astype(str) < "26.06")
     alike = ratio[~scans & ~counted_less & rows["framework"].isin(["Megatron Bridge", "LLM Foundry"])]
     assert len(alike) > 90
-    assert (abs(alike - 1) <= 0.0125).mean() >= 0.98  # one Llama row of 26.04.01 is 2.3 % off its neighbours
+    assert (abs(alike - 1) <= 0.0125).mean() >= 0.98  # one Llama row of 26.04.01 is 2.3% off its neighbors
     assert abs(alike.median() - 1) <= 0.005
     assert ratio[scans].median() == pytest.approx(0.924, abs=0.01)
     assert ratio[counted_less].median() == pytest.approx(1.203, abs=0.01)

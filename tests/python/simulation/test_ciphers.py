@@ -1,4 +1,7 @@
-"""Feistel rounds are exact, reversible networks nearly so; ciphers spread a flipped bit, networks do not."""
+"""Feistel rounds are exact, and reversible networks nearly so.
+
+Ciphers spread a flipped bit, networks do not.
+"""
 
 from __future__ import annotations
 
@@ -88,8 +91,8 @@ def test_a_reversible_network_undoes_itself_to_a_few_ulp(dtype: Any) -> None:
     assert table["error_ulp"].max() <= 16
     assert table["gradient_error"].max() < 100 * np.finfo(dtype).eps
     assert table["gradient_error"].iloc[-1] == 0
-    kept, undone = table["stored_bytes"], table["reversible_bytes"]
-    assert kept.tolist() == [undone.iloc[0] * (number + 1) for number in range(16)]
+    stored, undone = table["stored_bytes"], table["reversible_bytes"]
+    assert stored.tolist() == [undone.iloc[0] * (number + 1) for number in range(16)]
     assert undone.nunique() == 1
     assert undone.iloc[0] == 2 * 32 * 64 * np.dtype(dtype).itemsize
 

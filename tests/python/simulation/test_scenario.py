@@ -1,4 +1,4 @@
-"""`rs.simulate` by the scenario of the closed forms: presets, sessions, prompts that are read elsewhere."""
+"""Simulation by the scenario of the closed forms: presets, sessions, and prefill pools."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_turns_of_the_scenario_are_the_sessions() -> None:
         "dram_cache_bandwidth": "50 GB/s",
     }
     size = rs.value("kv_bytes_per_token", SERVICE)
-    told = rs.simulate(scenario, requests=10_000, seed=1)
+    by_scenario = rs.simulate(scenario, requests=10_000, seed=1)
     spelled = rs.simulate(
         SERVICE, input_tokens=700, output_tokens=200, arrival_rate=6 * 0.2, requests=10_000, seed=1,
         sessions=rs.Sessions(
@@ -58,11 +58,11 @@ def test_turns_of_the_scenario_are_the_sessions() -> None:
             fetch_token_time=(size / 50e9,),
         ),
     )  # fmt: skip
-    assert told.requests.equals(spelled.requests)
+    assert by_scenario.requests.equals(spelled.requests)
 
 
 def test_forms_and_simulation_agree_on_the_hits_of_one_scenario() -> None:
-    # Che's approximation is one for many sessions: this cache holds some 60 of them
+    # Che's approximation is one for many sessions: this prefix cache holds some 60 of them
     scenario = {
         **SERVICE,
         **AGENT,
@@ -89,7 +89,10 @@ def test_prompts_read_elsewhere_are_apart() -> None:
 
 
 def test_a_price_in_the_scenario_is_no_mistake() -> None:
-    """A scenario serves many calls; pytest makes the warning of an input without effect an error."""
+    """A scenario serves many calls, so a price without effect raises no warning.
+
+    Pytest makes a warning an error.
+    """
     load = {**SERVICE, "chip_price": "2 USD/h", "input_tokens": 1000, "output_tokens": 100, "arrival_rate": 3}
     assert mean(load, "time_to_first_token", requests=1000) > 0
     agent = {**SERVICE, **AGENT, "session_rate": 0.1, "chip_price": "2 USD/h"}
@@ -102,7 +105,7 @@ def test_a_price_in_the_scenario_is_no_mistake() -> None:
 @pytest.mark.parametrize("groups", [1, 2, 8])
 @pytest.mark.parametrize(("policy", "load"), [("chunked", 0.2), ("chunked", 0.8), ("first", 0.5), ("first", 0.8)])
 def test_a_prompt_takes_the_time_of_its_own_group(groups: int, policy: str, load: float) -> None:
-    """With attention data parallelism the replica reads several prompts at once, each no quicker than its group."""
+    """With attention DP a replica reads several prompts at once, none faster than its group."""
     service = {
         "model": "DeepSeek-V3", "hardware": "HGX H200", "chips": 8, "attention_data_parallel": groups,
         "input_tokens": "2k", "output_tokens": 500, "input_cv": 1, "output_cv": 0.8, "prompt_policy": policy,
@@ -156,8 +159,8 @@ POOLS = {**SERVICE, "input_tokens": 4000, "output_tokens": 200, "serving_mode": 
 
 
 def test_prefill_replicas_are_the_simulated_pool() -> None:
-    told = rs.simulate(POOLS, prefill_replicas=2, arrival_rate=6, requests=5000, seed=1)
-    assert told.requests.equals(
+    by_scenario = rs.simulate(POOLS, prefill_replicas=2, arrival_rate=6, requests=5000, seed=1)
+    assert by_scenario.requests.equals(
         rs.simulate(POOLS, prefill=rs.PrefillPool(2), arrival_rate=6, requests=5000, seed=1).requests
     )
     with pytest.raises(IneffectiveInput, match="Leave out one"):

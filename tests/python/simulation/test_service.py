@@ -1,4 +1,4 @@
-"""Simulated services against exact queues, the worked cases of the closed forms, and their own books."""
+"""Simulated services against exact queues, worked examples, and their own books."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def small(**changes: Any) -> rs.Simulation:
     return rs.simulate(**{**SMALL, **changes})
 
 
-def near(found: dict[str, float], name: str, expected: float, *, errors: float = 3, rel: float = 0.0) -> None:
-    """Within so many standard errors, which are small enough to tell something."""
-    error = found[f"{name}_error"]
+def near(result: dict[str, float], name: str, expected: float, *, errors: float = 3, rel: float = 0.0) -> None:
+    """Within so many standard errors, which are small enough to be informative."""
+    error = result[f"{name}_error"]
     assert error < 0.05 * expected
-    assert found[name] == pytest.approx(expected, abs=errors * error + rel * expected), (name, found[name], expected)
+    assert result[name] == pytest.approx(expected, abs=errors * error + rel * expected), (name, result[name], expected)
 
 
 # ----------------------------------------------------------------------------------------------------- exact queues
@@ -77,16 +77,16 @@ def test_seats_are_the_queue_of_erlang() -> None:
     near(result, "running_sequences_mean", load * seats)
 
 
-@pytest.mark.parametrize(("load", "room"), [(0.9, 0), (1.5, 4)])
-def test_refused_requests_are_those_of_the_chain_that_is_cut(load: float, room: int) -> None:
+@pytest.mark.parametrize(("load", "queue_room"), [(0.9, 0), (1.5, 4)])
+def test_refused_requests_are_those_of_the_chain_that_is_cut(load: float, queue_room: int) -> None:
     base, slope, seats, tokens = 0.012, 0.8e-3, 16, 2000
     rate = load * seats / (tokens * (base + slope * seats))
-    chances = np.ones(seats + room + 1)
+    chances = np.ones(seats + queue_room + 1)
     for k in range(1, chances.size):
         running = min(k, seats)
         chances[k] = chances[k - 1] * rate * tokens * (base + slope * running) / running
     result = run_steps(
-        base=base, slope=slope, arrival_rate=rate, output_tokens=tokens, seats=seats, queue_room=room,
+        base=base, slope=slope, arrival_rate=rate, output_tokens=tokens, seats=seats, queue_room=queue_room,
         prompt_policy="apart", geometric=(False, True), requests=200_000, seed=5,
     )  # fmt: skip
     near(result, "refused_share_mean", chances[-1] / chances.sum(), rel=5e-3)
@@ -161,8 +161,8 @@ def test_no_request_is_lost_and_littles_law_holds(policy: str, router: str) -> N
 def test_books_balance_to_rounding() -> None:
     service = {"requests": 30_000, "seed": 9, "queue_room": 3, "warm_up": 0, "drain": True, "output_cv": 1.0}
     line = {"base": 0.012, "slope": 8e-4, "seats": 16, "output_tokens": 200, "prompt_policy": "apart"}
-    found = run_steps(**service, **line, arrival_rate=2.8)
-    assert 0.01 < found["refused_share_mean"] < 0.2
+    means = run_steps(**service, **line, arrival_rate=2.8)
+    assert 0.01 < means["refused_share_mean"] < 0.2
     trace = pd.DataFrame({"arrival": np.linspace(0, 900, 5000), "input_tokens": 900, "output_tokens": 150})
     result = rs.simulate(steps=LINE, trace=trace, time_out=2, cache_room=4e4, seed=1)
     totals = {name: float(x.sum()) for name, x in result.totals.items()}
@@ -182,9 +182,9 @@ def test_the_seed_decides_and_threads_do_not() -> None:
 
 
 def test_errors_tell_how_far_means_of_other_seeds_are() -> None:
-    found = [small(arrival_rate=16, input_tokens=1, output_cv=1, seed=seed) for seed in range(12)]
+    results = [small(arrival_rate=16, input_tokens=1, output_cv=1, seed=seed) for seed in range(12)]
     for mean in (lambda r: r.mean("time_to_first_token"), lambda r: r.percentile("time_to_first_token", 0.99)):
-        values, errors = np.transpose([mean(result) for result in found])
+        values, errors = np.transpose([mean(result) for result in results])
         assert 0.5 < values.std(ddof=1) / errors.mean() < 2
 
 
@@ -230,11 +230,14 @@ def test_a_session_reads_its_new_tokens_where_the_cache_has_no_end() -> None:
     assert result.mean("hit_rate")[0] == pytest.approx((650 + 800) / (600 + 750 + 900), rel=0.02)
 
 
-@pytest.mark.parametrize("room", [1e5, 5e5, 2e6])
-def test_hits_of_a_limited_cache_are_those_of_che(room: float) -> None:
-    """A session's tokens stay for t* after its last turn: turn rate x tokens x (q E min(T, t*) + (1 - q) t*) = room."""
+@pytest.mark.parametrize("capacity", [1e5, 5e5, 2e6])
+def test_hits_of_a_limited_cache_are_those_of_che(capacity: float) -> None:
+    """A session's tokens stay in the prefix cache for t* after its last turn.
+
+    Turn rate x tokens x (q E min(T, t*) + (1 - q) t*) equals the capacity.
+    """
     turns, pause, rate, new, answer = 6, 40.0, 5.0, 300, 100
-    sessions = rs.Sessions(turns=turns, pause=pause, pause_cv=1, cache_tokens=(room,))
+    sessions = rs.Sessions(turns=turns, pause=pause, pause_cv=1, cache_tokens=(capacity,))
     result = rs.simulate(
         steps=rs.StepTimes(1e-5, 1e-6), arrival_rate=rate, input_tokens=new, output_tokens=answer, sessions=sessions,
         requests=60_000, seed=1, warm_up=10_000,
@@ -247,7 +250,7 @@ def test_hits_of_a_limited_cache_are_those_of_che(room: float) -> None:
     for _ in range(60):
         stay = (low + high) / 2
         used = rate * tokens * (again * np.minimum(pauses, stay).mean() + (1 - again) * stay)
-        low, high = (stay, high) if used < room else (low, stay)
+        low, high = (stay, high) if used < capacity else (low, stay)
     ceiling = 1 - new / sessions.context(new, answer)
     assert result.mean("hit_rate")[0] == pytest.approx(ceiling * (pauses < stay).mean(), abs=0.04)
 
@@ -409,7 +412,7 @@ def test_a_trace_and_what_it_has(changes: dict[str, Any], words: str) -> None:
 
 
 def test_an_overload_that_shows_in_the_run_is_told() -> None:
-    """Sessions whose cache is far too small, and preemption that reads prompts again and again."""
+    """Sessions with too small a KV cache, and preemption that reads prompts again and again."""
     sessions = rs.Sessions(turns=10, pause=20, cache_tokens=(100,))
     with pytest.warns(rs.RoofslateWarning, match="the service is overloaded at arrival_rate"):
         small(arrival_rate=10, sessions=sessions, warm_up=0)

@@ -62,12 +62,12 @@
         const label = e.labels?.[0]?.textContent || e.getAttribute('aria-label') || e.title || e.placeholder;
         const told = label || e.textContent.trim() || e.querySelector('img[alt]:not([alt=""]), svg title');
         if (!told && e.checkVisibility({visibilityProperty: true}) && e.type !== 'hidden' && e.type !== 'checkbox')
-            wrong.add(`nothing says what it is: ${e.outerHTML.slice(0, 80)}`);
+            wrong.add(`an element has no name: ${e.outerHTML.slice(0, 80)}`);
     }
     const levels = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(e => Number(e.localName[1]));
     if (levels.filter(level => level === 1).length !== 1) wrong.add('not one heading of the first level');
     if (levels.some((level, k) => level > (levels[k - 1] ?? 0) + 1)) wrong.add('a level of headings is left out');
-    if (!document.documentElement.lang) wrong.add('the language is not told');
+    if (!document.documentElement.lang) wrong.add('the language is missing');
     if (!document.title.trim()) wrong.add('the page has no title');
     return [...wrong];
 }

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def cases() -> Iterator[Callable[[str], contextlib.AbstractContextManager[None]]]:
-    """Fail with all cases that fail: ``with cases() as case:`` and in it, for each, ``with case(name): assert ...``."""
+    """Collect failures of several cases and raise them together.
+
+    Use ``with cases() as case:`` and in it, for each, ``with case(name): assert ...``.
+    """
     failed = []
 
     @contextlib.contextmanager

@@ -1,4 +1,7 @@
-"""Files config.json: public ones and class defaults with the counts expected of them, and a plain one to change."""
+"""Files config.json: public ones and class defaults with expected counts, and a plain one.
+
+The plain one is for tests to change.
+"""
 
 import copy
 import json
@@ -27,7 +30,7 @@ PLAIN = {
 
 
 def read(base=PLAIN, /, **keys):
-    """Model of a config with some keys changed; ``...`` takes one away."""
+    """Return the model of a config with changed keys. ``...`` removes a key."""
     config = {**copy.deepcopy(base), **keys}
     selected = {key: value for key, value in config.items() if value is not ...}
     return rs.Model.from_config(selected, name="test", strict=False)

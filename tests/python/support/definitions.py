@@ -1,4 +1,4 @@
-"""What tests of definitions share: a scope for each test, and the error of a definition that is not made."""
+"""Shared parts of tests of definitions: a scope for each, and the error of a refused one."""
 
 import pytest
 import roofslate as rs
@@ -7,7 +7,7 @@ from roofslate.registry.registry import entries
 
 
 def scope():
-    """What a test defines is gone after it."""
+    """Definitions of a test end with it."""
     with rs.definitions():
         yield
 

@@ -64,7 +64,7 @@ OBJECTIVES = (
     ("concurrency", True),
 )
 HOLDS = {"<=": np.less_equal, "<": np.less, ">=": np.greater_equal, ">": np.greater}
-# What depends on how prompts are read and tokens drafted; elsewhere an axis of either is an error.
+# Outputs that depend on the reading of prompts and on drafts. An axis of either is an error for others.
 TIMED = {
     "time_per_output_token",
     "time_to_first_token",
@@ -111,7 +111,7 @@ def questions(draw):
 
 
 def keywords(question):
-    """How a question is asked."""
+    """Return the keyword arguments of a question."""
     name, maximize = question["objective"]
     return {
         "objective": name,
@@ -125,12 +125,15 @@ def keywords(question):
 
 
 def own_columns(question):
-    """Columns of a result that tell its rows apart."""
+    """Columns of a result that distinguish its rows."""
     return [*(key for key in COMPARED if len(question[key]) > 1), *PARTS]
 
 
 def brute(question, evaluate=rs.evaluate):
-    """Best value of each legal layout, NaN where it meets the conditions nowhere: all of them at all points."""
+    """Return the best value of each legal layout, NaN if it meets the conditions nowhere.
+
+    All layouts are evaluated at all points.
+    """
     name, maximize = question["objective"]
     relations = [
         *question["limits"],
@@ -144,17 +147,17 @@ def brute(question, evaluate=rs.evaluate):
         ways = every_layout(question["chips"], rs.models[model].values)
         if not ways:
             continue
-        parts = {part: xr.DataArray([float(way[k]) for way in ways], dims="way") for k, part in enumerate(PARTS)}
+        parts = {part: xr.DataArray([float(layout[k]) for layout in ways], dims="way") for k, part in enumerate(PARTS)}
         inputs = {**question["more"], **parts, "concurrency": question["concurrency"], "weight_format": weight_format}
         inputs["kv_format"] = kv_format
         inputs["calibration"] = question["calibration"] or "serving"
         data = evaluate(sorted(expected), {**inputs, "model": model, "hardware": hardware})
-        whole = math.prod(data[dim] for dim in SEARCHED if dim in data.coords) * data["chips"]
-        values = data[name].broadcast_like(whole)
+        chips = math.prod(data[dim] for dim in SEARCHED if dim in data.coords) * data["chips"]
+        values = data[name].broadcast_like(chips)
         for n, relation, limit in relations:
             values = values.where(HOLDS[relation](data[n], data[limit] if isinstance(limit, str) else limit))
         values = values.stack(point=[dim for dim in values.dims if dim != "way"])
         best = values.max("point") if maximize else values.min("point")
-        own = [word for word, key in zip(kind, COMPARED, strict=True) if len(question[key]) > 1]
-        result |= {(*own, *way): x for way, x in zip(ways, best.to_numpy().tolist(), strict=True)}
+        compared = [word for word, key in zip(kind, COMPARED, strict=True) if len(question[key]) > 1]
+        result |= {(*compared, *layout): x for layout, x in zip(ways, best.to_numpy().tolist(), strict=True)}
     return result

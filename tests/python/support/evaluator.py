@@ -1,7 +1,7 @@
-"""Another way to every number: quantities by NumPy, step by step as their formulas read, without the engine.
+"""Independent evaluation of quantities with NumPy, step by step, without the engine.
 
-Units, presets and axes are read by the package; what they come to is computed here. The engine gives the same bits
-where a formula takes no exp, log, power or routine, and nearly the same numbers where it does.
+The package reads units, presets, and axes. Their results are computed here. The engine gives the same bits if a formula
+takes no exp, log, power or routine, and nearly the same numbers otherwise.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def power(a: Values, b: Values) -> Values:
 
 
 def erlang_c(slots: Values, use: Values) -> Values:
-    """By Erlang's B, of which 1 / B = e^a a^-c Gamma(c + 1, a): for any number of slots c, whole or not."""
+    """Return Erlang C by Erlang's B, 1 / B = e^a a^-c Gamma(c + 1, a).
+
+    Slots c need not be whole.
+    """
     load = slots * use
     of_b = special.gammaln(slots + 1) + load - slots * np.log(load) + np.log(special.gammaincc(slots + 1, load))
     waits = 1 / (use + (1 - use) * np.exp(of_b))
@@ -54,7 +57,10 @@ def erlang_c(slots: Values, use: Values) -> Values:
 
 
 def overtraining_optimum(exponent: Values, ratio: Values) -> Values:
-    """The root x of x ** exponent == 1 + ratio / x, by halving: one side rises and the other falls."""
+    """Return the root x of x ** exponent == 1 + ratio / x, by bisection.
+
+    One side rises and the other falls.
+    """
     shape = np.broadcast_shapes(np.shape(exponent), np.shape(ratio))
     low, high = np.zeros(shape), np.full(shape, 1500.0)  # of the logarithm
     for _ in range(200):
@@ -84,7 +90,7 @@ normal_quantile = with_slope(special.ndtri, lambda share: 1 / density(special.nd
 
 
 def arrival_wait(load: Values, variation: Values) -> Values:
-    """The root s of s = (1 + c (1 - s) / load) ** (-1 / c) below one, by steps of the equation itself."""
+    """Return the root s < 1 of s = (1 + c (1 - s) / load) ** (-1 / c), by iteration."""
     load, variation = np.broadcast_arrays(np.asarray(load), np.asarray(variation))
     share = np.zeros_like(load)
     steady = np.maximum(np.real(variation), 1e-9)
@@ -112,7 +118,7 @@ def negative_binomial_share(n: Values, shape: Values, odds: Values) -> Values:
 
 
 def negative_binomial_below(n: Values, shape: Values, odds: Values) -> Values:
-    """Peizer and Pratt's approximation, as it stands in their paper but for the mean itself."""
+    """Peizer and Pratt's approximation, as in their paper except for the mean itself."""
     yes, no, trials, p, q = shape - 0.5, maximum(n - 0.5, np.asarray(0.05)), n + shape - 1, 1 - odds, odds
     d = yes + 1 / 6 - (trials + 1 / 3) * p + 0.02 * (q / shape - p / (no + 0.5) + (q - 0.5) / (n + shape))
     deviance = maximum(yes * np.log(yes / (trials * p)) + no * np.log(no / (trials * q)), np.asarray(0.0))
@@ -173,16 +179,19 @@ def acceptance_curve(rate: Values, decay: Values, drafts: Values) -> Values:
 
 
 def _zipf_sums(n: float, s: float, *functions: Any) -> list[float]:
-    """Sums of functions of each item's share: one by one, beyond 16,384 by an integral over logarithms."""
-    whole = int(min(n, 16384))
-    items = np.arange(1.0, whole + 1)
-    weights = np.ones(whole)
-    if n > whole:
+    """Return sums of functions of each item's share.
+
+    Items beyond 16,384 are summed by an integral of logarithms.
+    """
+    count = int(min(n, 16384))
+    items = np.arange(1.0, count + 1)
+    weights = np.ones(count)
+    if n > count:
         if n < 16384:
-            items, weights = np.append(items, whole + 1), np.append(weights, n - whole)
+            items, weights = np.append(items, count + 1), np.append(weights, n - count)
         else:
             x, part = np.polynomial.legendre.leggauss(200)
-            low, high = np.log(whole + 0.5), np.log(np.floor(n) + 0.5)
+            low, high = np.log(count + 0.5), np.log(np.floor(n) + 0.5)
             nodes = np.exp(low + (high - low) * (x + 1) / 2)
             items = np.concatenate([items, nodes, [np.floor(n) + 1]])
             weights = np.concatenate([weights, part * (high - low) / 2 * nodes, [n - np.floor(n)]])
@@ -212,8 +221,8 @@ def _zipf_hit_rate(n: float, s: float, slots: float) -> float:
     low, high = -50.0, 700.0
     for _ in range(200):
         t = np.exp((low + high) / 2)
-        held = _zipf_sums(n, s, lambda p: -np.expm1(-p * t))[0]  # noqa: B023
-        low, high = ((low + high) / 2, high) if held < slots else (low, (low + high) / 2)
+        expected_items = _zipf_sums(n, s, lambda p: -np.expm1(-p * t))[0]  # noqa: B023
+        low, high = ((low + high) / 2, high) if expected_items < slots else (low, (low + high) / 2)
     t = np.exp((low + high) / 2)
     return _zipf_sums(n, s, lambda p: -p * np.expm1(-p * t))[0]
 
@@ -346,7 +355,7 @@ class Evaluator:
     inputs : mapping
         As `roofslate.evaluate` takes them.
     outputs : sequence of str
-        What will be asked: presets of a list and layouts depend on it.
+        The requested quantities, on which presets of a list and layouts depend.
 
     Attributes
     ----------
@@ -368,10 +377,10 @@ class Evaluator:
     @classmethod
     def of_numbers(cls, numbers: Mapping[str, Any]) -> Evaluator:
         """Of numbers in base units and codes of choices, all or one along one axis."""
-        made = object.__new__(cls)
-        made.sizes = {}
-        made._start({name: np.asarray(x) for name, x in numbers.items()})
-        return made
+        evaluator = object.__new__(cls)
+        evaluator.sizes = {}
+        evaluator._start({name: np.asarray(x) for name, x in numbers.items()})
+        return evaluator
 
     def at_first(self) -> Evaluator:
         """The same at the first point of the axes."""
@@ -401,17 +410,20 @@ class Evaluator:
         return self._taken[name]
 
     def is_exact(self, name: str) -> bool:
-        """Whether the engine has the same bits: nothing on the way is more than plain arithmetic."""
+        """Return True if the engine has the same bits: every step is plain IEEE arithmetic."""
         return self.taken(name).isdisjoint({*NEARLY, *ROUTINES})
 
-    def agrees(self, name: str, found: Any) -> bool:
-        """Whether the values of a quantity at all points are these: in all bits, or nearly where it is not exact."""
+    def agrees(self, name: str, result: Any) -> bool:
+        """Return True if the values of a quantity at all points are equal, or nearly if inexact."""
         least = 0.0 if self.taken(name).isdisjoint(CANCELLING) else NEAR
         near = NEAR if self.taken(name).isdisjoint(INTEGRALS) else 1e-6
-        return agree(found, self.full(name), exact=self.is_exact(name), near=near, least=least)
+        return agree(result, self.full(name), exact=self.is_exact(name), near=near, least=least)
 
     def derivative(self, name: str, by: str) -> Values:
-        """The derivative of a quantity by an input, at all points; NaN where a step on the way is infinite."""
+        """Return the derivative of a quantity by an input at all points.
+
+        It is NaN if an intermediate step is infinite.
+        """
         nudged = Evaluator.of_numbers({**self.given, by: self[by] * (1 + 1j * STEP)})
         slope = np.imag(nudged[name]) / STEP / self[by]
         return np.broadcast_to(slope, np.broadcast_shapes(slope.shape, tuple(self.sizes.values())))
@@ -422,9 +434,9 @@ class Evaluator:
             return self.given[name], frozenset({name})
         if {*q.replaced_where} & set(self.given) and not {*q.replaced_unless} & set(self.given):
             return self[q.replaced_by], self._taken[q.replaced_by] | {name}
-        if q.changed:  # the value of another quantity where one is not what it is here
-            there = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
-            elsewhere = Evaluator.of_numbers({**self.given, q.changed: there})
+        if q.changed:  # the value of another quantity at a changed input
+            changed = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
+            elsewhere = Evaluator.of_numbers({**self.given, q.changed: changed})
             return elsewhere[q.needs[0]], elsewhere.taken(q.needs[0]) | {name}
         if q.computed:
             tape = _Tape(self, name)
@@ -439,7 +451,7 @@ class Evaluator:
 
 
 class _Tape:
-    """The steps of one formula; of a choice only the sides that some point takes."""
+    """Steps of one formula, with only those branches of a choice that some point takes."""
 
     def __init__(self, evaluator: Evaluator, name: str) -> None:
         self.evaluator, self.name = evaluator, name
@@ -474,9 +486,12 @@ class _Tape:
         return np.where(holds, self.at(one), self.at(other))
 
 
-def agree(found: Any, expected: Any, *, exact: bool, near: float = NEAR, least: float = 0.0) -> bool:
-    """Whether numbers are the same: all bits but those of NaN and of a zero's sign, or nearly."""
-    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+def agree(result: Any, expected: Any, *, exact: bool, near: float = NEAR, least: float = 0.0) -> bool:
+    """Return True if numbers have equal bits, or nearly agree.
+
+    Bits of NaN and the sign of zero do not count.
+    """
+    result, expected = np.asarray(result, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     if exact:
-        return bool(np.array_equal(found, expected, equal_nan=True))
-    return bool(np.allclose(found, expected, rtol=near, atol=least, equal_nan=True))
+        return bool(np.array_equal(result, expected, equal_nan=True))
+    return bool(np.allclose(result, expected, rtol=near, atol=least, equal_nan=True))

@@ -1,4 +1,4 @@
-"""What explanations are asked about: a cell of today, and the lecture's."""
+"""Scenarios of explanations: a replica of today, and the lecture's."""
 
 from __future__ import annotations
 

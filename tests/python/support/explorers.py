@@ -1,4 +1,4 @@
-"""What explorers are asked about, how their controls are moved, and the value of the code that they give."""
+"""Scenarios of explorers, moves of their controls, and the value of their code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CELL: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 
 
 def run(code: str) -> Any:
-    """Value of the last line of code, after ``import roofslate as rs`` alone."""
+    """Value of the last line of code, after only ``import roofslate as rs``."""
     tree = ast.parse(code)
     last = tree.body.pop()
     names: dict[str, Any] = {"rs": rs}
@@ -24,8 +24,8 @@ def run(code: str) -> Any:
 def moved(control: Any) -> Any:
     """Move a control by its widget, to somewhere else."""
     if hasattr(control, "menu"):
-        here = control.menu.options.index(control.menu.value)
-        control.menu.value = control.menu.options[here - 1]
+        index = control.menu.options.index(control.menu.value)
+        control.menu.value = control.menu.options[index - 1]
     elif hasattr(control, "check"):
         control.check.value = not control.check.value
     elif control.slider is None:

@@ -1,4 +1,4 @@
-"""Grids to fold, with the values at all of their points, conditions on them and what these mean."""
+"""Grids to fold, with values at all points, and conditions with their meaning."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from roofslate.grid.read import Settled, read_grid
 
 
 class Whole:
-    """A grid with the values of some quantities at all of its points, in the order of its axes."""
+    """A grid with the values of some quantities at all points, in the order of its axes."""
 
     def __init__(self, names, inputs):
         self.grid = read_grid(inputs)
@@ -39,8 +39,8 @@ class Whole:
         return turned.reshape(*(n for d, n in self.sizes.items() if d not in over), -1)
 
 
-def same(found, expected, bits):
-    assert np.array_equal(bits(found), bits(expected)), (np.asarray(found), np.asarray(expected))
+def same(result, expected, bits):
+    assert np.array_equal(bits(result), bits(expected)), (np.asarray(result), np.asarray(expected))
 
 
 # ---------------------------------------------------------------------------------------------------------- questions
@@ -85,7 +85,10 @@ def numbers(rng, name, shape):
 
 @st.composite
 def questions(draw, most_points=5000):
-    """Inputs with one to five axes: lists, words, presets, axes of their own, arrays over two axes."""
+    """Draw inputs with one to five axes: lists, words, presets, and arrays.
+
+    An array has a separate axis or two axes.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     names = draw(st.lists(st.sampled_from([*CENTRES, *WORDS, *PRESETS]), min_size=1, max_size=5, unique=True))
     inputs, points = {}, 1
@@ -104,7 +107,7 @@ def questions(draw, most_points=5000):
         constants["weight_format"] = "fp8"
     supplied = (OF_MODEL if "model" in inputs else set()) | (OF_HARDWARE if "hardware" in inputs else set())
     constants = {name: x for name, x in constants.items() if name not in supplied and name not in inputs}
-    if draw(st.booleans()):  # two arrays along an axis of its own
+    if draw(st.booleans()):  # two arrays along a separate axis
         n = draw(st.sampled_from([n for n in (1, 2, 5, 40) if n * points <= most_points]))
         points *= n
         for name in [name for name in ("batch_size", "chip_price", "kv_bytes_per_token") if name in constants][:2]:
@@ -124,7 +127,7 @@ def is_word(name, word):
     return lambda v: v[name] == rs.quantity(name).choices.index(word)
 
 
-# What is asked, what it needs, and what it means; x and y are numbers that some points have exactly.
+# Conditions, their quantities, and their meaning. x and y are numbers that some points have exactly.
 CONDITIONS = [
     ("pass_time <= {x!r} s", ["pass_time"], lambda v, x, _: v["pass_time"] <= x),
     ("pass_time < {x!r}", ["pass_time"], lambda v, x, _: v["pass_time"] < x),
@@ -172,18 +175,18 @@ NEEDED = list(dict.fromkeys(["pass_time", *OBJECTIVES, *(name for _, names, _ in
 def asked(draw, most_points=5000, least_conditions=0):
     """A grid with all its values, conditions, which points meet them, and axes to fold."""
     inputs = draw(questions(most_points))
-    whole = Whole(NEEDED, inputs)
+    reference = Whole(NEEDED, inputs)
     chosen = draw(st.lists(st.integers(0, len(CONDITIONS) - 1), min_size=least_conditions, max_size=3, unique=True))
-    times = np.sort(whole.values["pass_time"], axis=None)
+    times = np.sort(reference.values["pass_time"], axis=None)
     x, y = (float(times[int(draw(st.floats(0, 1)) * (times.size - 1))]) for _ in range(2))
-    where, needed, met = [], [], np.ones(whole.shape, dtype=bool)
+    where, needed, met = [], [], np.ones(reference.shape, dtype=bool)
     for k in chosen:
         text, names, meaning = CONDITIONS[k]
         where.append(text.format(x=x, y=y))
         needed += names
-        met &= meaning(whole.values, x, y)
-    over = draw(st.lists(st.sampled_from(list(whole.sizes)), unique=True)) if whole.sizes else []
-    return inputs, whole, where, needed, met, over
+        met &= meaning(reference.values, x, y)
+    over = draw(st.lists(st.sampled_from(list(reference.sizes)), unique=True)) if reference.sizes else []
+    return inputs, reference, where, needed, met, over
 
 
 def ways(instruction_sets, prune=(True, False)):

@@ -1,4 +1,4 @@
-"""What a chart shows: its lines by label, its patches by what they stand for, its words."""
+"""Content of a chart: lines by label, patches by meaning, and words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def line(ax: Any, label: str) -> Any:
-    (result,) = [made for made in ax.get_lines() if made.get_label() == label]
+    (result,) = [line for line in ax.get_lines() if line.get_label() == label]
     return result
 
 

@@ -6,8 +6,8 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
-# Last lines of a program: each of `pieces` runs in a copy of the process, as in an interpreter just started, and what
-# it prints is shown by its name. Nothing of the package may have run before, so that no thread is lost.
+# Last lines of a program: each of `pieces` runs in a copy of the process, as in an interpreter just started, and its
+# output is shown by its name. Nothing of the package may have run before, so that no thread is lost.
 IN_COPIES = """
 import json, os, sys, traceback, warnings
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """Outputs, the inputs of a call, and those of them that are numbers and no axes, which the call may vary."""
+    """Outputs, the inputs of a call, and its scalar numbers, which the call may vary."""
 
     number: int
     chance: Chance
@@ -26,7 +26,10 @@ class Question(NamedTuple):
 def asked(
     subject: str, numbers: Sequence[int], *, most_outputs: int = 1, axes: Sequence[int] = (0,), choices: bool = False
 ) -> Iterator[Question]:
-    """Questions of these numbers; the same number is the same question. Some lack an input, or contradict another."""
+    """Return the questions of these numbers, always the same for the same number.
+
+    Some lack an input, or contradict another.
+    """
     names = [name for name in computed() if choices or not entries()[name].choices]
     for k in numbers:
         chance = Chance(f"{subject} {k}")
@@ -46,5 +49,8 @@ def _is_plain(given: Any) -> bool:
 
 
 def slices(count: int, parts: int = 8) -> list[range]:
-    """Numbers of questions, cut for `first_alone`: the first part is small enough for every run."""
+    """Return numbers of questions, cut for `first_alone`, with a small first part.
+
+    Every run takes the first part.
+    """
     return [range(k * count, (k + 1) * count) for k in range(parts)]

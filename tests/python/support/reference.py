@@ -1,4 +1,7 @@
-"""Values worked out by hand: a row is a theme, a quantity and a case with its inputs and the expected value."""
+"""Reference values worked out by hand, a row for each quantity and case of a theme.
+
+A row has the inputs and the expected value.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulation of an LRU cache of sessions, to compare closed forms with."""
+"""Simulation of an LRU prefix cache of sessions, to compare closed forms with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Sessions(NamedTuple):
-    """Sessions of one kind; tokens stand for bytes."""
+    """Sessions of one kind, with tokens in place of bytes."""
 
     turns: float
     is_fixed: bool
@@ -53,11 +53,11 @@ def turns_in_order(sessions: Sessions, count: int, chance: np.random.Generator) 
 
 
 def simulate(sessions: Sessions, capacity: float, turns: int, seed: int) -> Hits:
-    """Serve sessions from a cache that drops the least recently used session as a whole."""
+    """Serve sessions from a prefix cache that evicts the least recently used ones entirely."""
     chance = np.random.default_rng(seed)
     count = max(int(turns / sessions.turns), 200)
     cache: OrderedDict[int, float] = OrderedDict()
-    held = 0.0
+    used = 0.0
     prompts, hits, fresh = [], [], []
     for k, earlier in turns_in_order(sessions, count, chance):
         grown = sessions.turn_input + sessions.turn_output
@@ -67,9 +67,9 @@ def simulate(sessions: Sessions, capacity: float, turns: int, seed: int) -> Hits
         hits.append(size)
         fresh.append(prompt - size)
         cache[k] = prompt + sessions.turn_output
-        held += cache[k] - size
-        while held > capacity:
-            held -= cache.popitem(last=False)[1]
+        used += cache[k] - size
+        while used > capacity:
+            used -= cache.popitem(last=False)[1]
     later = len(prompts) // 2
     p, h, f = (np.array(x[later:]) for x in (prompts, hits, fresh))
     return Hits(float(h.sum() / p.sum()), float((h > 0).mean()), float(f.std() / f.mean()))

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def first_alone(values: Iterable[Any]) -> list[Any]:
     """Parameters of which `make test` takes the first, and `make test-long` the others."""
-    first, *others = values
-    return [first, *(pytest.param(value, marks=pytest.mark.long) for value in others)]
+    first, *remaining = values
+    return [first, *(pytest.param(value, marks=pytest.mark.long) for value in remaining)]
 
 
 def every_third(values: Iterable[Any]) -> list[Any]:

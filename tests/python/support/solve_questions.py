@@ -1,4 +1,4 @@
-"""Random questions to `solve`, and what a scan of the same condition says against an answer."""
+"""Random questions to `solve`, and a check of the answers by a scan of the condition."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Question:
         return np.broadcast_to(y.to_numpy(), x.shape)
 
     def rounding(self, x: np.ndarray) -> np.ndarray:
-        """How far values are from those of an evaluator of its own in long doubles, which have 64 bits on x86."""
+        """Return the distance of values from an independent evaluation in long doubles.
+
+        On x86 these have 64 bits.
+        """
         doubles = Evaluator({**self.inputs, self.unknown: x}, [self.name])
         if not doubles.at_first().taken(self.name).isdisjoint(ROUTINES):  # which take doubles
             return np.zeros(x.shape)
@@ -68,7 +71,7 @@ class Question:
 
 
 def draw(seed: int, *, absurd: bool) -> Question | None:
-    """A question whose condition is met somewhere, by and large; None: the inputs do not suit one another."""
+    """Draw a question whose condition is usually met somewhere, or None for invalid inputs."""
     chance = Chance(seed)
     name = chance.choice([n for n in computed() if not quantity(n).choices])
     scenario = Scenario(chance, [name], presets=0.2, expand=chance.choice([1.0, 0.95, 0.5 if absurd else 0.95]))
@@ -143,7 +146,7 @@ class Scan:
         return x[x != 0] if x.size > 1 else x
 
     def cut(self, roots: list[float]) -> None:
-        """Leave what is beyond the first and the last of the solutions that are given."""
+        """Select points beyond the first and the last of the given solutions."""
         inside = (self.x >= roots[0]) & (self.x <= roots[-1])
         self.x, self.v, self.tolerance = self.x[inside], self.v[inside], self.tolerance[inside]
 
@@ -151,9 +154,10 @@ class Scan:
         return self.question.values(x)
 
     def noise(self, x: np.ndarray) -> np.ndarray:
-        """How much a value changes among neighbors of x, and unsteadily a bit farther, but for one jump.
+        """Return the change of a value among neighbors of x, except for one jump.
 
-        Or how far it is from the formula in more digits: terms that cancel may be off by the same on many neighbors.
+        Unsteady changes are measured a bit farther. The distance from the formula in more digits also counts: terms
+        that cancel may be off by the same on many neighbors.
         """
         moves = np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-20, 1))
         return np.maximum(moves, 4 * self.question.rounding(x)) if self.in_more_digits else moves
@@ -176,7 +180,7 @@ def roots_of(answer: Any) -> list[float]:
 
 
 def complaints(q: Question) -> tuple[list[str], bool]:
-    """All that is wrong with the three answers; and whether the search gave up."""
+    """Return all mistakes in the three answers, and True if the search gave up."""
     answers = {at: q.ask(at) for at in ("smallest", "largest", "all")}
     reasons = {at: answer["reason"].item().partition(":")[0] for at, answer in answers.items()}
     roots = roots_of(answers["all"])
@@ -184,7 +188,7 @@ def complaints(q: Question) -> tuple[list[str], bool]:
     wrong: list[str] = []
     for in_more_digits in (False, True):  # which take longer
         scan = Scan(q, in_more_digits=in_more_digits)
-        if reasons["all"] == "many":  # of what was searched
+        if reasons["all"] == "many":  # of the searched range
             scan.cut(roots)
         against = _equality if q.relation == "==" else _inequality
         wrong = against(q, scan, roots, reasons["all"])
@@ -253,7 +257,7 @@ def _equality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[
 
 
 def _bisected(scan: Scan, a: np.ndarray, b: np.ndarray, sign: np.ndarray) -> list[float]:
-    """Where the sides cross without a jump."""
+    """Return the points at which the sides cross without a jump."""
     c = scan.question.limit
     a, b = a.copy(), b.copy()
     for _ in range(80):
@@ -263,8 +267,8 @@ def _bisected(scan: Scan, a: np.ndarray, b: np.ndarray, sign: np.ndarray) -> lis
         order = np.argsort(m)
         v = np.empty_like(m)
         v[order] = scan.values(m[order])
-        left = (v - c) * sign > 0
-        a, b = np.where(left, m, a), np.where(left, b, m)
+        is_before = (v - c) * sign > 0
+        a, b = np.where(is_before, m, a), np.where(is_before, b, m)
     both = np.concatenate([a, b])
     order = np.argsort(both)
     v = np.empty_like(both)
@@ -309,8 +313,8 @@ def _stretch(scan: Scan, x: float, r: float) -> bool:
 
 def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
     """A single value is unlike all around it: a pole, or the closed end of a jump."""
-    beside = x * (1 + 1e-9 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]))
-    return bool((scan.question.holds(scan.values(np.sort(beside))) != holds).all())
+    neighbors = x * (1 + 1e-9 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]))
+    return bool((scan.question.holds(scan.values(np.sort(neighbors))) != holds).all())
 
 
 def _touches(scan: Scan, x: float) -> bool:
@@ -324,14 +328,14 @@ def _touches(scan: Scan, x: float) -> bool:
 def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[str]:
     said = []
     with np.errstate(invalid="ignore", over="ignore"):
-        sure = ~(np.abs(scan.v - q.limit) <= scan.tolerance)  # undefined is sure: it does not hold
+        sure = ~(np.abs(scan.v - q.limit) <= scan.tolerance)  # undefined is sure to be false
     holds = q.holds(scan.v)
     finite = np.array([x for x in roots if math.isfinite(x) and x != 0])
     if finite.size:
         v = scan.values(finite)
         for x, y, tolerance in zip(finite, v, _tolerance(scan, finite), strict=True):
             if not bool(q.holds(np.array([y]))[0]) and not abs(y - q.limit) <= tolerance:
-                said.append(f"boundary: at {x!r} it is {y!r}, does not hold")
+                said.append(f"boundary: at {x!r} it is {y!r}, which violates the condition")
     if reason == "undecided":
         return said
     x, holds = scan.x[sure], holds[sure]

@@ -1,10 +1,10 @@
-"""A cell to solve for, how it is asked, and how near the answers are."""
+"""A replica to solve for, the calls, and the accuracy of the answers."""
 
 import pytest
 import roofslate as rs
 from roofslate.grid.read import Settled
 
-CLOSE = 1e-12  # what is promised; formulas of ten operations round to 1e-15
+CLOSE = 1e-12  # promised accuracy; formulas of ten operations round to 1e-15
 CELL = {
     "total_parameters": 671e9,
     "active_parameters": 37e9,

@@ -41,7 +41,7 @@ def read(path):
 
 
 def doubles(column):
-    """A column of a result as numbers; Python reads each text as the double that it was."""
+    """Return a column of a result as numbers, each text read as the double that it was."""
     return np.array([np.nan if x is None or x == "" else float(x) for x in column])
 
 

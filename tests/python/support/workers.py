@@ -1,4 +1,4 @@
-"""How tests are given out to processes, for ``--dist loadscope``."""
+"""Distribution of tests to processes, for ``--dist loadscope``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from support import ROOT
 
 @functools.cache
 def shares_fixtures(path: str) -> bool:
-    """Return True for a file whose tests share what takes long to be made: they stay together."""
+    """Return True for a file whose tests share expensive fixtures and so stay together."""
     return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
 
 
 class ByFunction(LoadScopeScheduling):
-    """A function after the other, with all its parameters, so that no process idles; few files as a whole."""
+    """Schedule of one function after the other, with all its parameters.
+
+    No process idles. A few files are scheduled as one.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]

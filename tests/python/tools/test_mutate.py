@@ -1,4 +1,4 @@
-"""What a formula, a default or a limit is changed to, a test notices: see `mutate`."""
+"""Every changed formula, default, and limit fails a test: see `mutate`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def questions() -> dict[str, list[Question]]:
 
 
 @pytest.fixture(scope="module")
-def made() -> list[Mutant]:
+def all_mutants() -> list[Mutant]:
     return [mutant for q in BUILT_IN.entries.values() for mutant in mutants(q)]
 
 
@@ -43,7 +43,7 @@ def test_inputs_are_taken_up_to_their_limits() -> None:
 def test_every_number_has_its_limits_written_down() -> None:
     numbers = {name for name, q in BUILT_IN.entries.items() if not q.choices and (q.may_be_given or not q.computed)}
     assert sorted(numbers - set(LIMITS)) == [], "add it to tests/reference/ranges.toml"
-    assert sorted(set(LIMITS) - numbers) == [], "tests/reference/ranges.toml has what is no input"
+    assert sorted(set(LIMITS) - numbers) == [], "tests/reference/ranges.toml has names that are no inputs"
 
 
 def test_the_originals_answer_all_questions(questions: dict[str, list[Question]]) -> None:
@@ -60,22 +60,22 @@ def test_mutants_die(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0, capsys.readouterr().out
 
 
-def test_every_kind_of_change_is_made(made: list[Mutant]) -> None:
-    assert {mutant.kind for mutant in made} == KINDS
+def test_every_kind_of_change_is_made(all_mutants: list[Mutant]) -> None:
+    assert {mutant.kind for mutant in all_mutants} == KINDS
 
 
 def test_equivalent_mutants_are_still_made_and_still_survive(
-    made: list[Mutant], questions: dict[str, list[Question]]
+    all_mutants: list[Mutant], questions: dict[str, list[Question]]
 ) -> None:
-    known = {(mutant.quantity, mutant.change): mutant for mutant in made}
-    assert set(EQUIVALENT) <= set(known), "python/tools/mutants.toml has what is no mutant any more"
+    known = {(mutant.quantity, mutant.change): mutant for mutant in all_mutants}
+    assert set(EQUIVALENT) <= set(known), "python/tools/mutants.toml has changes that are no mutants any more"
     for key, why in EQUIVALENT.items():
         assert survives(known[key], questions[key[0]]), key
         assert why
 
 
-def test_no_two_mutants_are_told_alike(made: list[Mutant]) -> None:
-    assert len({(mutant.quantity, mutant.change) for mutant in made}) == len(made)
+def test_no_two_mutants_are_told_alike(all_mutants: list[Mutant]) -> None:
+    assert len({(mutant.quantity, mutant.change) for mutant in all_mutants}) == len(all_mutants)
 
 
 # ------------------------------------------------------------------------------------------------------------- a place

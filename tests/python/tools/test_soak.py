@@ -1,4 +1,4 @@
-"""The soak: all calls take part, and what differs or grows is seen."""
+"""The soak: all calls take part, and differences and growth are found."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def test_growth_is_that_of_the_end_beyond_the_middle() -> None:
 
 def test_memory_that_is_kept_is_seen() -> None:
     before = soak.resident()
-    kept = mmap.mmap(-1, 20_000_000)  # pages of its own: an allocator may have some left
-    kept.write(bytes(20_000_000))
+    pages = mmap.mmap(-1, 20_000_000)  # separate pages, as an allocator may have some left
+    pages.write(bytes(20_000_000))
     gc.collect()
     assert soak.resident() - before == pytest.approx(20, abs=3)
-    kept.close()
+    pages.close()
     assert soak.resident() - before == pytest.approx(0, abs=3)

@@ -1,4 +1,7 @@
-"""What is given, in base units: numbers and texts, Pint's quantities, evenly spaced axes; and factors between units."""
+"""Inputs in base units: numbers and texts, Pint's quantities, evenly spaced axes.
+
+Also factors between units.
+"""
 
 import math
 import pickle
@@ -10,7 +13,7 @@ from roofslate import _core, errors, units
 
 
 @pytest.mark.parametrize(
-    ("wanted", "unit", "factor"),
+    ("target", "unit", "factor"),
     [
         ("USD/Mtoken", "USD/token", 1e-6),
         ("$/Mtok", "USD/token", 1e-6),
@@ -21,12 +24,12 @@ from roofslate import _core, errors, units
         ("Gbit/s", "byte/s/chip", 1.25e8),
     ],
 )
-def test_converts(wanted, unit, factor):
-    assert units.convert_factor(wanted, unit) == factor
+def test_converts(target, unit, factor):
+    assert units.convert_factor(target, unit) == factor
 
 
 @pytest.mark.parametrize(
-    ("wanted", "unit", "message"),
+    ("target", "unit", "message"),
     [
         ("ms", "USD/token", "cannot convert USD/token to 'ms', which is s"),
         ("%", "token", "cannot convert token to '%'"),
@@ -34,9 +37,9 @@ def test_converts(wanted, unit, factor):
         ("", "s", "it ends where a unit should follow"),
     ],
 )
-def test_refuses_to_convert(wanted, unit, message):
+def test_refuses_to_convert(target, unit, message):
     with pytest.raises(errors.UnitError) as caught:
-        units.convert_factor(wanted, unit)
+        units.convert_factor(target, unit)
     assert message in str(caught.value)
 
 
@@ -62,7 +65,7 @@ def test_to_base_refuses_huge_integers():
 
 
 class Reduced:
-    """What pint returns from to_base_units, as far as it is used."""
+    """Result of pint's to_base_units, as far as it is used."""
 
     def __init__(self, magnitude, *powers):
         self.magnitude, self.powers = magnitude, powers

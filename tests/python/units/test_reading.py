@@ -14,7 +14,7 @@ from support import ROOT
 
 HOUR = 3600.0
 
-# Every unit that a quantity of the package has, and some that none has.
+# Every unit of a quantity of the package, and some further ones.
 UNITS = [
     "1",
     "FLOP",
@@ -427,7 +427,7 @@ def test_one_spelling(unit, spelled):
 
 
 def test_base_units_are_those_of_the_core():
-    """A base unit is added in two places: the list in unit.hpp, and its texts in the table of units."""
+    """A base unit is added in two places: the list in unit.hpp, and texts in the unit table."""
     header = (ROOT / "cpp/roofslate/language/unit.hpp").read_text(encoding="utf-8")
     listed = re.findall(r"^    UNIT\((\w+), (\w+), (\d+)\)", header, re.MULTILINE)
     assert tuple(name for name, _, _ in listed) == units.BASE_UNITS
@@ -464,7 +464,7 @@ def test_dimensions():
 
 
 def product(a, b):
-    """Unit of a product; None where it has too large an exponent."""
+    """Return the unit of a product, None if its exponent is too large."""
     try:
         return units.multiply(a, b)
     except errors.UnitError:

@@ -153,7 +153,7 @@ class Attention:
         return gate, self.hidden * sizes.get(gate, 0)
 
     def _biased(self, projections: str) -> bool:
-        """Return the biases: of queries, keys and values (``"qkv"``) or also of the output (``"all"``)."""
+        """Return True if projections have biases: ``"qkv"``, or ``"all"`` with the output."""
         keys, family = self.keys, self.family
         habit = family.bias
         if projections == "all" and keys.flag("attention_out_bias", False):

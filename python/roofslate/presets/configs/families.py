@@ -1,4 +1,4 @@
-"""Conventions of a family of models: what a config.json leaves to the code of its classes."""
+"""Conventions of a family of models, which a config.json leaves to its classes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Family:
     branches : int
         Pairs of attention and feed-forward part in a block; experts go with the first.
     more : str
-        Weights that only this family has, by its name in `details`.
+        Weights of only this family, by its name in `details`.
     sizes : Mapping of str to int
         Sizes that its published files leave out.
     source : str

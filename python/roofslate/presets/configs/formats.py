@@ -1,4 +1,4 @@
-"""Formats of a checkpoint: ``quantization_config`` by part of the weights, and the KV cache."""
+"""Checkpoint formats from ``quantization_config``, by weight part, and for the KV cache."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _named(name: str) -> _Format:
 _BF16, _NVFP4, _MXFP4, _MXFP8 = map(_named, ("bf16", "nvfp4", "mxfp4", "mxfp8"))
 
 
-# What the files call formats, the first word that occurs.
+# Names of formats in the files, the first word that occurs.
 _ALGORITHMS = (
     ("NVFP4", "nvfp4"),
     ("MXFP4", "mxfp4"),

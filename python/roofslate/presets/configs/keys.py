@@ -45,7 +45,7 @@ class Keys:
         self._path = path
         self._paths: dict[str, str] = {}  # of keys that come from elsewhere
         self._seen: set[str] = set()
-        self._rivals: set[str] = set()  # other names of what was read, with other values
+        self._rivals: set[str] = set()  # other names of read keys, with other values
         self._replaced: dict[str, tuple[str, Any]] = {}  # keys of single layers, by the names that they replace
         self._inner: dict[str, Keys] = {}
         self.defaults: Mapping[str, int] = {}  # sizes that the family's files leave out
@@ -242,9 +242,9 @@ class Keys:
 def _is_finite(value: Any) -> bool:
     return (
         isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
-    )  # what no integer is too large for
+    )  # as no integer is too large
 
 
 def _names_beside(name: str) -> tuple[str, ...]:
-    """All names of what a name means."""
+    """All names with the meaning of a name."""
     return next((names for names in ALIASES.values() if name in names), (name,))

@@ -24,7 +24,7 @@ __all__ = ["Layer", "Reader"]
 _WITHOUT_ATTENTION = {"state", "moe", "mlp", "none", "linear"}
 
 
-# Keys that may list a number for each layer, and what they list.
+# Keys that may list a number for each layer, and the kind of number.
 _LISTED = (
     *((name, name) for name in ("intermediate_size", "moe_intermediate_size", "head_dim")),
     *((name, name) for name in ("num_attention_heads", "num_key_value_heads")),
@@ -69,7 +69,7 @@ class Reader:
     kinds, ffns : list of str
         Mixer and feed-forward part of each layer.
     assumptions : list of str
-        What the file leaves open and its family decides.
+        Choices of the family that the file leaves open.
     """
 
     def __init__(self, keys: Keys, name: str, family: Family) -> None:

@@ -1,4 +1,4 @@
-"""Names of families: what a config.json says in ``model_type`` and ``architectures``."""
+"""Names of families, in ``model_type`` and ``architectures`` of a config.json."""
 
 from __future__ import annotations
 

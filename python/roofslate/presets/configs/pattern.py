@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["COMPRESSION", "block_part", "feed_forward_kinds", "fitting", "mixer_kinds"]
 
 
-# What the files call the mixer of a layer.
+# Names of the mixer of a layer in the files.
 _MIXERS = {
     "full_attention": "full",
     "attention": "full",
@@ -59,7 +59,7 @@ _FIRST_DENSE = {
 }
 
 
-# Keys that list the mixers by a number a layer, and what a number that is not 0, and a 0, mean.
+# Keys that list the mixers by a number a layer, and the meaning of a number that is not 0, and of a 0.
 _MARKS = (
     ("attn_type_list", "full", "state"),
     ("hybrid_layer_pattern", "window", "full"),
@@ -167,7 +167,10 @@ def _windows(keys: Keys, family: Family, stated: int, assumptions: list[str]) ->
 
 
 def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], family: Family, *, sparse: bool) -> list[str]:
-    """Return ``"dense"``, ``"moe"`` or ``"none"`` for each layer, by `sparse` for routed experts."""
+    """Return ``"dense"``, ``"moe"`` or ``"none"`` for each layer.
+
+    A model that is not `sparse` has no routed experts.
+    """
     n = len(mixers)
     if {"moe", "mlp"} & set(mixers) or "hybrid_override_pattern" in keys:  # one part a block
         return [{"moe": "moe", "mlp": "dense"}.get(kind, "none") for kind in mixers]

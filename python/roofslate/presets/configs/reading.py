@@ -33,7 +33,7 @@ class Config:
         Name of the file or of its folder; empty for a mapping.
     path : str
     text : str
-        What the file says; empty for a mapping.
+        Content of the file; empty for a mapping.
     """
 
     content: dict[str, Any]

@@ -112,7 +112,7 @@ def read_shape(source: Any) -> Shape:
 def _shape(config: Keys, name: str) -> Shape:
     outer = next((inner for inner in _INNER if inner in config), None)
     keys = config.inside(outer) if outer else config
-    types = [config.text("model_type"), keys.text("model_type")]  # the outer one: inner ones name what they build on
+    types = [config.text("model_type"), keys.text("model_type")]  # the outer one: inner ones name their base
     listed = [*(keys.entries("architectures") or ()), *(config.entries("architectures") or ())]
     classes = [word for word in listed if isinstance(word, str)]
     family = family_name([word for word in types if word], classes)
@@ -170,7 +170,7 @@ def _shape(config: Keys, name: str) -> Shape:
 
 
 def _strangers(types: list[str], classes: list[str], family: str) -> list[str]:
-    """Types and classes that are not known, and what they were read as."""
+    """Unknown types and classes, and the family that they were read as."""
     types = [word for word in types if word]
     if not family:
         key = "model_type" if types or not classes else "architectures"
@@ -251,7 +251,7 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
         if selecting:
             sizes["selected_tokens"] = _selected(keys)
         if selecting and not reader.latent and len(selecting) < len(growing):
-            sizes["windowed_kv_share"] = 1 - len(selecting) / len(growing)  # the others read all: a window without end
+            sizes["windowed_kv_share"] = 1 - len(selecting) / len(growing)  # the others read all: an unlimited window
     dense = [i for i, ffn in enumerate(reader.ffns) if "dense" in ffn]
     if moe:
         first = reader.at(layers.index(moe[0]))

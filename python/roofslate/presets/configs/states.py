@@ -1,4 +1,4 @@
-"""Mixers with a state of constant size instead of a KV cache: weights and state of a layer."""
+"""Weights and state of layers with a state of constant size instead of a KV cache."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _full_delta(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
 
 
 def _linear_sizes(keys: Keys, inner: Keys) -> tuple[int, int, int]:
-    """Return heads, their width and the convolution's kernel, from the inner object or the keys."""
+    """Return heads, head width, and convolution kernel, from the inner object or the keys."""
     if any(name in keys for name in ("linear_num_heads", "linear_head_dim")):
         inner.content()  # the same, as older files say it
         heads, size = keys.count("linear_num_heads", low=1), keys.count("linear_head_dim", low=1)
@@ -120,4 +120,7 @@ STATES: dict[str, Callable[[Keys, int, int], tuple[str, int, int]]] = {
 }
 
 
-"""By the word of the family: word for the state, weights and elements, from keys and the widths of stream and head."""
+"""State word, weights, and state elements of a layer, by the family's word for its mixer.
+
+Each function takes the keys of the file, the width of the residual stream, and the width of a head.
+"""
