@@ -7,6 +7,7 @@
 #include "roofslate/language/registry.hpp"
 #include "support.hpp"
 #include <gtest/gtest.h>
+#include <cstdint>
 #include <cstring>
 #include <list>
 
@@ -347,7 +348,7 @@ namespace
         const std::size_t n = 1200001;
         std::vector<double> x(n);
         for (std::size_t i = 0; i < n; ++i)
-            x[i] = 1 + double(i * 7919 % n) * DBL_EPSILON; // each place once
+            x[i] = 1 + double(std::uint64_t(i) * 7919 % n) * DBL_EPSILON; // each place once
         x[5] = 1e300;
         const double moved = 1 + double(5 * 7919 % n) * DBL_EPSILON;
         Graph graph({n});

@@ -84,7 +84,8 @@ def examples():
 
 
 @pytest.mark.parametrize("line", list(examples()))
-def test_examples_of_the_help_run(line):
+def test_examples_of_the_help_run(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert output(*shlex.split(line)).strip()
 
 

@@ -28,12 +28,11 @@ from roofslate.lecture_report.charts.rack_diagrams import moe_layer, rack
 from roofslate.lecture_report.charts.rack_limits import rack_limits
 from roofslate.lecture_report.charts.racks import cable_density, scale_up_domains
 from roofslate.lecture_report.charts.reversible import activation_memory, feistel, revnet
-from roofslate.lecture_report.charts.routing import routed_scaling
+from roofslate.lecture_report.charts.routing import imbalance_vs_tokens, routed_scaling
 from roofslate.lecture_report.charts.scheduling import train_schedule
 from roofslate.lecture_report.charts.service import (
     day_cost,
     hit_rate_vs_capacity,
-    imbalance_vs_tokens,
     latency_vs_rate,
     replicas_vs_promise,
 )

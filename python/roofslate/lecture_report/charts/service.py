@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError
-from roofslate.plotting.chart import chart, dataset, datasets, filled, number, numbers, tabulated
+from roofslate.plotting.chart import chart, dataset, filled, number, numbers, tabulated
 from roofslate.plotting.findings import finding
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["day_cost", "hit_rate_vs_capacity", "imbalance_vs_tokens", "latency_vs_rate", "replicas_vs_promise"]
+__all__ = ["day_cost", "hit_rate_vs_capacity", "latency_vs_rate", "replicas_vs_promise"]
 
 _SCENARIO = "DeepSeek-V3 on HGX H200"
 _SERVICE: dict[str, dict[str, Any]] = {
@@ -430,80 +430,3 @@ def hit_rate_vs_capacity(ax: Axes, table: pd.DataFrame) -> None:
     style.callout(ax, said, (marks["half_capacity"], ceiling / 2), (0.5, 0.25))
     ax.legend(loc="lower right", frameon=False, fontsize=9)
     style.scale_ticks(ax.xaxis, "byte")
-
-
-_CASES = {
-    "8 chips, as placed": (8, "as_placed"),
-    "8 chips, rebalanced": (8, "rebalanced"),
-    "64 chips, as placed": (64, "as_placed"),
-    "64 chips, rebalanced": (64, "rebalanced"),
-}
-_COPIES = 64.0
-_ROUTED: dict[str, dict[str, Any]] = {
-    "model": {"experts": 256.0, "experts_per_token": 8.0},
-    "": {"expert_popularity_cv": 0.6, "expert_statistics_drift": 0.1},
-}
-
-
-def _imbalance_vs_tokens(**inputs: Any) -> pd.DataFrame:
-    import numpy as np
-
-    routed = filled(inputs, _ROUTED, scenario="DeepSeek-V3's experts")
-    tokens = np.geomspace(64, 65536, 91)
-    cases = {}
-    for name, (chips, placement) in _CASES.items():
-        copies = {"redundant_experts": _COPIES} if placement == "rebalanced" else {}
-        own = {"expert_parallel": chips, "expert_placement": placement, "routed_tokens": tokens}
-        drift = {"expert_statistics_drift"} if placement == "as_placed" else set()
-        cases[name] = {**{name: x for name, x in routed.items() if name not in drift}, **copies, **own}
-    table = tabulated(datasets(["expert_imbalance"], "case", cases), ["case", "routed_tokens"], "imbalance_vs_tokens")
-    last = table["expert_imbalance"].groupby("case").last()
-    marks = {
-        "placed_imbalance": float(last["64 chips, as placed"]),
-        "rebalanced_imbalance": float(last["64 chips, rebalanced"]),
-    }
-    table.attrs["marks"] = marks
-    table.attrs["units"] |= dict.fromkeys(marks, "1")
-    return table
-
-
-@chart(
-    "C43",
-    _imbalance_vs_tokens,
-    title="Expert imbalance by tokens of a pass, 256 experts",
-    subject="Expert imbalance by tokens of a pass",
-    paragraph=(
-        "The fullest of 64 chips has {placed_imbalance:3} times the mean load at any number of tokens in a pass. "
-        "Placed by measured load, with 64 copies of the hottest experts, it has {rebalanced_imbalance:3} times."
-    ),
-    inputs=("experts", "experts_per_token", "expert_popularity_cv", "expert_statistics_drift"),
-    chapter=2,
-    size=(6.5, 4.0),
-)
-def imbalance_vs_tokens(ax: Axes, table: pd.DataFrame) -> None:
-    """Load of the fullest chip relative to the mean by tokens of a pass.
-
-    Parameters
-    ----------
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-    **inputs
-        Of `expert_imbalance`, such as `model` and `expert_popularity_cv`. `routed_tokens` is the axis.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
-    tokens = table.index.unique("routed_tokens").to_numpy(dtype=float)
-    ax.set(xscale="log", xlabel="tokens of a pass", ylabel="fullest chip relative to the mean")
-    ends = []
-    for k, (name, (_, placement)) in enumerate(_CASES.items()):
-        row = table.xs(name, level="case")["expert_imbalance"]
-        color, dashes = style.PALETTE[k // 2], "-" if placement == "as_placed" else "--"
-        ax.plot(tokens, row.to_numpy(), label=name, linewidth=1.9, color=color, linestyle=dashes)
-        ends.append((float(tokens[-1]), float(row.iloc[-1]), name, color))
-    ax.set(xlim=(tokens[0], tokens[-1]), ylim=(1, 1.04 * float(table["expert_imbalance"].max())))
-    style.label_ends(ax, ends)
-    words = "fullest of 64 chips: {placed_imbalance:3} × as placed,\n{rebalanced_imbalance:3} × rebalanced"
-    finding(ax, table, words, to=(0.45, 0.8))
-    style.scale_ticks(ax.xaxis, "token")
