@@ -30,8 +30,8 @@ namespace
             bool met = value == value;
             for (const Requirement& s : q.requirements)
             {
-                const double left = values[std::size_t(s.left)], right = values[std::size_t(s.right)];
-                met = met && (s.strict ? left < right : left <= right);
+                const double lhs = values[std::size_t(s.lhs)], rhs = values[std::size_t(s.rhs)];
+                met = met && (s.strict ? lhs < rhs : lhs <= rhs);
             }
             if (met && (where[place] == nowhere || value < least[place]))
                 least[place] = value, where[place] = std::int64_t(index);
