@@ -258,8 +258,8 @@ def laboratory(tmp_path_factory):
     command += ["--IdentityProvider.token=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={home}"]
     command += ["--LabApp.extension_manager=readonly", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
     log = home / "server.log"
-    told = {"cwd": home, "env": environment, "stdout": log.open("w"), "stderr": subprocess.STDOUT}
-    with told["stdout"], subprocess.Popen(command, **told) as server:
+    options = {"cwd": home, "env": environment, "stdout": log.open("w"), "stderr": subprocess.STDOUT}
+    with options["stdout"], subprocess.Popen(command, **options) as server:
         try:
             until = time.monotonic() + 90  # seconds for what takes two or three where nothing else runs
             address = None

@@ -65,11 +65,11 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A report of the whole lecture, and the progress that it told."""
-    told = []
+    steps = []
     page = rs.lecture(
-        tmp_path_factory.mktemp("report") / "lecture", progress=lambda done, total: told.append((done, total))
+        tmp_path_factory.mktemp("report") / "lecture", progress=lambda done, total: steps.append((done, total))
     )
-    return page, told
+    return page, steps
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def as_printed(words):
 
 
 def test_files(written):
-    path, told = written
+    path, steps = written
     assert path.name == "index.html"
     assert path.is_file()
     folder = path.parent
@@ -102,17 +102,17 @@ def test_files(written):
         p.stem for p in (folder / "charts").glob("*.png")
     }
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o644 for file in folder.rglob("*.*"))
-    assert [done for done, _ in told] == list(range(1, told[0][1] + 1))
-    assert len({total for _, total in told}) == 1
+    assert [done for done, _ in steps] == list(range(1, steps[0][1] + 1))
+    assert len({total for _, total in steps}) == 1
 
 
 def test_every_chart_is_there(written, page):
     """Of the chapters that are told; the file of chapter 3 tells the fourth as well."""
     folder = written[0].parent
-    told = set(CHAPTERS)
-    told |= {4} if 3 in told else set()
+    included = set(CHAPTERS)
+    included |= {4} if 3 in included else set()
     for chart in rs.charts.all():
-        if chart.chapter not in told:
+        if chart.chapter not in included:
             continue
         assert (folder / "charts" / f"{chart.number}_{chart.name}.svg").stat().st_size > 1000
         assert (folder / "charts" / f"{chart.number}_{chart.name}.png").read_bytes().startswith(b"\x89PNG")
@@ -195,9 +195,9 @@ def test_answers_are_the_table_of_the_package(written, page):
     assert f"{len(answers)} of {len(answers)} hold." in page.text
     for question in answers["question"]:
         assert as_printed(question) in page.text
-    told = [attrs.get("class") for attrs in page.all("td")]
-    assert told.count("holds") == len(answers)
-    assert "fails" not in told
+    classes = [attrs.get("class") for attrs in page.all("td")]
+    assert classes.count("holds") == len(answers)
+    assert "fails" not in classes
 
 
 def test_every_inconsistency_is_there_with_its_sides(page):
@@ -343,7 +343,7 @@ def test_same_page_again(alone, tmp_path):
 
 def test_a_chapter_alone(written, alone):
     """It has its text, its answers and its differences, and links to nothing that is not there."""
-    page, whole = Page(alone.read_text(encoding="utf-8")), written[0].read_text(encoding="utf-8")
+    page, full_text = Page(alone.read_text(encoding="utf-8")), written[0].read_text(encoding="utf-8")
     ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
     assert {link["href"][1:] for link in page.all("a") if link["href"].startswith("#")} <= ids
     assert {name for name in ids if re.fullmatch(r"I\d+", name)} == set(rs.inconsistencies(CHAPTER).index)
@@ -353,7 +353,7 @@ def test_a_chapter_alone(written, alone):
     drawn = {file.name: file.read_bytes() for file in (alone.parent / "charts").glob("*.svg")}
     assert drawn
     for image in page.all("img"):
-        assert image["src"] in whole
+        assert image["src"] in full_text
 
 
 def test_pictures_of_one_name_do_not_overwrite_each_other(tmp_path):

@@ -289,10 +289,10 @@ def test_one_copy_a_rack_never_leaves_more_often() -> None:
 
 
 def test_what_keeps_a_rack_small() -> None:
-    room = {"cables_per_chip": 18, "cable_limit": 2592}
-    assert rs.value("scale_up_limit", room) == "cables"
-    assert rs.value("scale_up_limit", room, power_limited_domain=100) == "power"
-    assert rs.value("largest_scale_up_domain", room, power_limited_domain=100) == 100
+    limits = {"cables_per_chip": 18, "cable_limit": 2592}
+    assert rs.value("scale_up_limit", limits) == "cables"
+    assert rs.value("scale_up_limit", limits, power_limited_domain=100) == "power"
+    assert rs.value("largest_scale_up_domain", limits, power_limited_domain=100) == 100
 
 
 def test_parts_of_the_memory_add_up() -> None:

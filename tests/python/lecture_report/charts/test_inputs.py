@@ -77,10 +77,10 @@ def test_declared_inputs_are_those_that_move_the_picture(chart: Chart) -> None:
 
 
 def test_declared_input_that_no_evaluation_takes_is_named() -> None:
-    made = charts.latency_vs_batch
+    chart = charts.latency_vs_batch
     wrong = Chart(
-        made._draw,
-        made._data,
+        chart._draw,
+        chart._data,
         number="C99",
         title="",
         subject="",

@@ -38,10 +38,10 @@ def bars(ax: Any) -> set[str]:
 
 
 def test_they_are_of_chapter_six() -> None:
-    made = [charts.find(f"C{k}") for k in range(23, 28)]
+    selected = [charts.find(f"C{k}") for k in range(23, 28)]
     names = ["attention_flops", "retrieve_or_hold", "drain_times", "device_occupancy", "tier_cost"]
-    assert [chart.name for chart in made] == names
-    assert all(chart.chapter == 6 for chart in made)
+    assert [chart.name for chart in selected] == names
+    assert all(chart.chapter == 6 for chart in selected)
 
 
 # ---------------------------------------------------------------------------------------------- C23, attention flops
@@ -238,7 +238,7 @@ def test_tier_cost_is_a_lower_envelope_that_switches() -> None:
     assert ax.get_xscale() == ax.get_yscale() == "log"
     ways = ["HBM", "DDR", "flash", "disk", "recompute"]
     waits, least = points(ax, "least")
-    lines = {way: points(ax, way)[1] for way in ways}
+    lines = {option: points(ax, option)[1] for option in ways}
     assert least == pytest.approx(np.min(list(lines.values()), axis=0), rel=1e-12)
     for (before, after), seconds in zip(itertools.pairwise(ways[:4]), SWITCHES.values(), strict=True):
         at, cost = point(ax, f"switch to {after}")
@@ -275,8 +275,8 @@ def test_tier_cost_is_the_engines() -> None:
     assert table.loc["QLC", "cost"].tolist() == expected.to_numpy().tolist()
     # HBM is the chip's own; what is held in it costs what hbm_hold_cost says
     free = charts.tier_cost.data(**inputs, tiers=["HBM", "QLC"])
-    held = rs.evaluate("hbm_hold_cost", inputs).to_numpy()
-    assert free.loc["HBM", "cost"].to_numpy() == pytest.approx(held, rel=1e-12)
+    hold_costs = rs.evaluate("hbm_hold_cost", inputs).to_numpy()
+    assert free.loc["HBM", "cost"].to_numpy() == pytest.approx(hold_costs, rel=1e-12)
     assert (table.loc["HBM", "cost"] > free.loc["HBM", "cost"]).all()
 
 
