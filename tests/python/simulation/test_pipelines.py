@@ -134,7 +134,7 @@ def test_closed_forms_agree_with_the_timetable(schedule: Any) -> None:
 
 
 def check_chunks(table: Any, batches: int, chunks: int) -> None:
-    """Each stage does every pass once, one at a time, and after the passes that its input comes from."""
+    """Each stage does every pass once, one at a time, after the passes that feed it."""
     stages = int(table["stage"].max()) + 1
     for _, boxes in table.sort_values(["stage", "start", "end"]).groupby("stage"):
         assert (boxes["start"].to_numpy()[1:] >= boxes["end"].to_numpy()[:-1] - 1e-9).all()

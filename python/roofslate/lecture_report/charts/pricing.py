@@ -134,7 +134,7 @@ def _size_behind(prices: Preset, inputs: dict[str, Any]) -> float:
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep the newest of equal lists of a vendor; `alike` counts the others."""
+    """Keep the newest of equal lists of a vendor, and count the others in `alike`."""
     compared = [name for name in table.columns if name != "alike"]
     groups: dict[Any, list[tuple[str, str]]] = {}
     labels: list[Any] = table.index.to_list()

@@ -117,7 +117,10 @@ def cable_density(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
-    """Draw a rack: switches in the middle, trays above and below, cables from each tray along the rack."""
+    """Draw a rack of switches, trays and cables.
+
+    Switches are in the middle, with trays above and below. Cables run from each tray along the rack.
+    """
     drawn = min(trays, _MOST_TRAYS)
     box(ax, (x, 0), (1, 1.05), "rack", facecolor="none", edgecolor=style.INK, linewidth=1.3)
     box(ax, (x + 0.06, 0.465), (0.88, 0.12), "switch", facecolor="#DCE9F3", edgecolor=INSIDE, zorder=3)

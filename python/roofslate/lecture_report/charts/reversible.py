@@ -147,7 +147,7 @@ def feistel(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _round(ax: Axes, ends: tuple[float, float], row: float, number: int, *, backward: bool, size: float) -> None:
-    """Draw one round between its two states; the way back is mirrored except for f."""
+    """Draw one round between its two states, mirrored on the way back except for f."""
     x0, x1 = ends
     top, bottom, middle = row + _WIRES, row, row + _WIRES / 2
     at, cross = x0 + 0.5, x0 + 0.85
@@ -226,7 +226,7 @@ def _revnet(
     size=(6.5, 4.3),
 )
 def revnet(ax: Axes, table: pd.DataFrame) -> None:
-    """A reversible network: activations forward, and computed again in lockstep with the gradients.
+    """A reversible network: activations forward, recomputed in step with the gradients.
 
     Deep networks are drawn in part.
 

@@ -80,7 +80,7 @@ def _latency_vs_rate(*, time_to_first_token_target: Any = 2.0, **inputs: Any) ->
     size=(6.5, 4.2),
 )
 def latency_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
-    """Percentiles of the time to first token against the arrival rate, with the knee and a promise.
+    """Percentiles of the time to first token by arrival rate, with the knee and a promise.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def _hit_rate_vs_capacity(**inputs: Any) -> pd.DataFrame:
     size=(6.5, 4.0),
 )
 def hit_rate_vs_capacity(ax: Axes, table: pd.DataFrame) -> None:
-    """Share of prompt tokens, and of requests, that a prefix cache serves, against its capacity.
+    """Shares of prompt tokens and of requests that a prefix cache serves, by its capacity.
 
     Parameters
     ----------

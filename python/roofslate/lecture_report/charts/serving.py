@@ -36,7 +36,10 @@ _MODEL = ("active_parameters", "total_parameters", "bytes_per_weight", "weight_f
 
 
 def board(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Complete inputs by the board's scenario: its round model on a rack with a balance of 300."""
+    """Complete inputs by the board's scenario.
+
+    It is a model with round numbers on a rack with a balance of 300.
+    """
     lecture = models["lecture"]
     # bytes of a weight follow from its format, if only that is given
     names = [name for name in _MODEL if name != "bytes_per_weight" or "weight_format" not in inputs]
@@ -177,10 +180,10 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     size=(6.4, 3.9),
 )
 def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
-    """Decode as a tensor: tokens along one axis, the embedding along the other, one column new.
+    """Decode as a tensor of tokens and embedding, with one new column.
 
-    Arrows run from the new token to all old ones, whose keys and values it reads. Long contexts and wide embeddings are
-    drawn in part.
+    Tokens are on the horizontal axis, the embedding on the vertical one. Arrows run from the new token to
+    all old ones, whose keys and values it reads. Long contexts and wide embeddings are drawn in part.
 
     Parameters
     ----------
@@ -306,7 +309,10 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
 
 
 def _bound_side(table: pd.DataFrame, crossing: float, overlap: str) -> str:
-    """Describe the side of the crossing on which memory or compute binds, empty without overlap."""
+    """Describe the side of the crossing on which memory or compute binds.
+
+    Without overlap the text is empty.
+    """
     if overlap == "none":
         return ""
     memory = table["memory_time" if overlap == "board" else "weight_fetch_time"]

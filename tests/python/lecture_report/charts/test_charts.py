@@ -137,7 +137,10 @@ def test_baseline_images(name: str) -> None:
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Root mean square of the difference of the images, each blurred so that the edges of letters do not count."""
+    """Return the root mean square of the difference of the images, each blurred.
+
+    Blurred, the edges of letters do not count.
+    """
 
     def blurred(x: np.ndarray) -> np.ndarray:
         total = np.cumsum(np.cumsum(np.pad(x.mean(axis=2), ((6, 0), (6, 0)), mode="edge"), axis=0), axis=1)
@@ -196,7 +199,7 @@ def test_bad_names_are_the_packages_errors() -> None:
     ("ends", "crossing"), [((1e-3, 1e3), 1), ((2, 1e3), 2), ((1e-3, 0.9), math.inf), ((0.9, 1.1), 1)]
 )
 def test_where_one_quantity_first_reaches_another(ends: tuple[float, float], crossing: float) -> None:
-    """Without a cache to fetch, memory takes the same time for all batches and compute grows with them."""
+    """Without a KV cache, memory time is equal for all batches and compute time grows."""
     inputs: dict[str, Any] = {"model": "lecture", "hardware": "DGX H100", "context_length": 0}
     memory, one = (rs.value(name, inputs, batch_size=1) for name in ("memory_time", "compute_time"))
     ends = (ends[0] * memory / one, ends[1] * memory / one)

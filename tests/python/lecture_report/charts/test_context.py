@@ -1,4 +1,7 @@
-"""Charts of chapter 6 on contexts and prices: cost against context, chat sessions, pass lengths, price lists."""
+"""Charts of chapter 6 on contexts and prices.
+
+Cost against context, chat sessions, pass lengths, and price lists.
+"""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ def neighbors(name: str, x: Any) -> list[Any]:
 
 
 def effective_inputs(chart: Chart) -> dict[str, Any]:
-    """Find the inputs whose evaluated value keeps the lecture's table, and of which another value changes it.
+    """Find the inputs of which only another value changes the lecture's table.
 
-    Presets are given together: with one of them nothing completes a call.
+    The evaluated value keeps the table. Presets are given together: with one of them nothing completes a call.
     """
     table, recorded = chart.data(), evaluations(chart)
     start: dict[str, Any] = {}

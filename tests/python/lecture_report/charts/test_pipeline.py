@@ -1,4 +1,7 @@
-"""Charts of pipelines: boxes, gaps and arrows of the timetables, the stacks of the bars, the parts of a hop."""
+"""Charts of pipelines: timetables, bars and hops.
+
+Boxes, gaps and arrows of the timetables, the stacks of the bars, and the parts of a hop.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ Box = tuple[float, float, float]  # row, start, end
 
 
 def boxes(ax: Any, *gids: str) -> list[Box]:
-    """Rows, starts and ends of boxes, in that order; rounded, for sums differ in their last bits."""
+    """Return rows, starts and ends of boxes, in that order.
+
+    They are rounded, for sums differ in their last bits.
+    """
     result = [patch for gid in gids for patch in patches(ax, gid)]
     return sorted((p.get_y(), round(p.get_x(), 9), round(p.get_x() + p.get_width(), 9)) for p in result)
 
@@ -157,7 +163,7 @@ def test_pipeline_latency_shows_many_racks_in_part() -> None:
 
 
 def order(panel: Any, row: int) -> str:
-    """Letters of a row in the order of time; words on hatched parts left out."""
+    """Return the letters of a row in the order of time, without words on hatched parts."""
     pairs = [text for text in panel.texts[1:] if int(text.get_position()[1]) == row and len(text.get_text()) == 2]
     return " ".join(text.get_text() for text in sorted(pairs, key=lambda text: text.get_position()[0]))
 

@@ -39,7 +39,7 @@ def test_they_are_the_charts_of_chapter_two() -> None:
 
 
 def below(text: Any) -> bool:
-    """Whether a text is the line between title and picture, which has one size."""
+    """Return True for the line between title and picture, which has one size."""
     return bool(text.get_gid() == "under title")
 
 

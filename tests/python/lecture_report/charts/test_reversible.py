@@ -1,4 +1,4 @@
-"""Charts of chapter 7: what is drawn is what the ciphers, the network and the quantities give."""
+"""Charts of chapter 7 against the ciphers, the network and the quantities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of a service under load: marks lie on their lines, and say what the quantities say."""
+"""Charts of a service under load: marks on their lines, with values of the quantities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Charts of the second half of chapter 6: ways to keep a token, tiers of memory, and the arithmetic of attention."""
+"""Charts of the second half of chapter 6.
+
+Ways to keep a token, tiers of memory, and the FLOPs of attention.
+"""
 
 from __future__ import annotations
 
@@ -287,7 +290,7 @@ def test_reading_hbm_may_be_paid() -> None:
 
 
 def test_tier_cost_takes_the_price_of_the_chip() -> None:
-    """HBM and recomputing cost twice as much at twice the price, so DDR takes over in half the time."""
+    """At twice the price HBM and recomputing cost double, so DDR takes over in half the time."""
     price = rs.value("chip_price", prices="lecture")
     lecture, dear = (charts.tier_cost.data(**inputs).attrs["marks"] for inputs in ({}, {"chip_price": 2 * price}))
     assert dear["recompute_cost"] == pytest.approx(2 * lecture["recompute_cost"], rel=1e-12)
