@@ -70,7 +70,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """A report of the whole lecture, and the progress that it told."""
+    """A report of the whole lecture, and the progress that it reported."""
     steps = []
     page = rs.lecture(
         tmp_path_factory.mktemp("report") / "lecture", progress=lambda done, total: steps.append((done, total))
@@ -329,7 +329,7 @@ def test_prose_has_no_number_of_its_own():
             assert not {number.rstrip(".,") for number in re.findall(r"\d[\d.,]*", plain)} - {"1"}, words
 
 
-@pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # the board explores cells beyond memory
+@pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # the board explores points beyond memory
 def test_calls_beneath_pictures_and_formulas_run(page):
     """The line of code that gives a picture or a derivation again is one."""
     calls = re.findall(

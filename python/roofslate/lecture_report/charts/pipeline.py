@@ -417,7 +417,7 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Divided into panels, one above the other; a new figure by default.
     **inputs
-        `pipeline_stages`, `microbatches`, `backward_forward_ratio` (2 by arithmetic), `weight_gradient_share`, and
+        `pipeline_stages`, `microbatches`, `backward_forward_ratio` (2 by FLOPs), `weight_gradient_share`, and
         `pipeline_schedule`, one or a list: the orders of the last panels. `model_chunks` are for ``"interleaved"``.
 
     Returns

@@ -266,9 +266,9 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a new figure by default.
     **inputs
         Of `lifetime_flops`: a model, tokens or traffic, `decode_inefficiency`. Without `model`, `hardware`
-        and `calibration` the lecture's model and its 200T served tokens supply what is left out. Tokens of training
-        that are not given cost as much. With
-        the price and the peak of chips, ``hardware=`` and ``prices=``, each bar also says what it costs.
+        and `calibration` the lecture's model and its 200T served tokens supply the omitted inputs. Tokens of training
+        that are not given cost as much. With the price and the peak of chips, ``hardware=`` and ``prices=``, each bar
+        also has its cost.
 
     Returns
     -------

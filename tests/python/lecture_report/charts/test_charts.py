@@ -1,4 +1,4 @@
-"""Charts: the numbers in what is drawn, the shape of diagrams, the pictures as a whole.
+"""Charts: the numbers in the drawings, the shape of diagrams, the pictures as a whole.
 
 After a wanted change draw the baseline images anew, look at them, and commit them with it:
 ``ROOFSLATE_UPDATE_BASELINES=1 python -m pytest tests/python/lecture_report/charts/test_charts.py``.
@@ -99,7 +99,7 @@ def test_no_text_is_cut_and_no_two_labels_overlap(name: str) -> None:
         shown = [t for t in (*ax.texts, *ticks, *titles) if t.get_visible() and t.get_text().strip()]
         low, high = ax.get_window_extent().get_points()
         for text in shown:
-            # the box of the words alone, not of an arrow that belongs to them
+            # the box of the words, without an arrow that belongs to them
             box = mpl.text.Text.get_window_extent(text)
             x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
             seen = low[0] - 1 <= x <= high[0] + 1 if y < low[1] else low[1] - 1 <= y <= high[1] + 1
@@ -248,7 +248,7 @@ def test_latency_vs_batch_has_the_lectures_proportions() -> None:
     assert balance == pytest.approx(2400)
     assert at / balance == pytest.approx(1.776, rel=5e-3)
     assert time / fetch == pytest.approx(1.776, rel=5e-3)
-    # the bold line starts at W, rises with the caches, bends at the dot and then follows compute
+    # the bold line starts at W, rises with the KV caches, bends at the dot and then follows compute
     assert bold[0] == pytest.approx(fetch, rel=1e-3)
     before, after = batch < at, batch > at
     assert np.diff(bold[before]) / np.diff(batch[before]) == pytest.approx(cache[-1] / batch[-1], rel=1e-6)

@@ -44,7 +44,7 @@ def test_cost_vs_context_has_the_proportions_of_the_lectures_figure() -> None:
     at, height = point(ax, "crossover")
     assert at == pytest.approx(200e3)
     assert height == pytest.approx(floor)
-    assert across.tolist() == pytest.approx([0, at, at, context[-1]])  # the step stands at the crossover
+    assert across.tolist() == pytest.approx([0, at, at, context[-1]])  # the step is at the crossover
     end, level = point(ax, "break_even")
     assert end / at == pytest.approx(2.85)
     assert end == pytest.approx(570e3)
@@ -274,7 +274,7 @@ def test_cost_vs_pass_length_of_a_published_model() -> None:
     passes = rs.evaluate(["pass_time", "compute_time"], requested, pass_length=[1, 2, 4, 8])
     assert cost == pytest.approx((passes["pass_time"] / passes["compute_time"]).to_numpy(), rel=1e-12)
     context = charts.cost_vs_pass_length.data(context_length="100k")
-    assert context.attrs["marks"]["decode_cost"] == pytest.approx(5)  # the cache costs a part of it
+    assert context.attrs["marks"]["decode_cost"] == pytest.approx(5)  # the KV cache costs a part of it
     assert context["memory_compute_ratio"].to_numpy() * context.index.to_numpy() == pytest.approx(5)
 
 
@@ -286,7 +286,7 @@ def test_cost_vs_pass_length_where_nothing_crosses() -> None:
     near = charts.cost_vs_pass_length(pass_length=[1, 2, 3])
     assert "crossing" not in labels(near)
     long = charts.cost_vs_pass_length.data(**DEEPSEEK, context_length="64k", output_input_ratio=5).attrs["marks"]
-    assert "batch_size" not in long  # no batch explains the prices: the cache alone costs more
+    assert "batch_size" not in long  # no batch explains the prices: the KV cache by itself costs more
     assert long["decode_cost"] == pytest.approx(64e3 / rs.value("balance_context", DEEPSEEK))
 
 
@@ -311,7 +311,7 @@ def test_price_map_reads_the_lists() -> None:
     assert claude["middle_hold_price"] * hour == pytest.approx(4.09, rel=1e-3)
     assert math.isnan(claude["kv_bytes_from_kink"])  # it has no second tier
     assert claude["verdict"] == "not determined"
-    # kept in HBM and marked up like a prompt: 393 kB of HBM's rent over what a prompt's price is over its cost, 216
+    # kept in HBM and marked up like a prompt: 393 kB of HBM's rent, divided by price per cost of a prompt, 216
     assert claude["middle_kept_kv_bytes"] == pytest.approx(393e3 / 216, rel=2e-3)
     for name, row in lists.iterrows():
         result = rs.infer(name)
@@ -385,7 +385,7 @@ def test_price_map_follows_chips_and_models() -> None:
     sure = charts.price_map.data(relative_markup=1, rounding=0.0, **requested).loc[at]
     assert (
         sure["verdict"] == "contradiction"
-    )  # keeping is dearer than the step of answers tells, if both are marked up alike
+    )  # keeping costs more than the step of answers implies, if both are marked up alike
     assert "contradiction" in words(charts.price_map(relative_markup=1, rounding=0.0, **requested).child_axes[0])
     dense = charts.price_map(lists=["DeepSeek-V3"], chip_price="$3/h")
     assert not dense.child_axes[2].axison  # this list says nothing about keeping

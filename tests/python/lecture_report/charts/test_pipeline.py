@@ -288,7 +288,7 @@ def test_memory_vs_stages_is_the_lectures() -> None:
     assert [height for _, height in weights] == pytest.approx([15.625e9 / p for p in (1, 2, 4, 8)], rel=1e-9)
     for (low, cache), (bottom, _) in zip(caches, weights, strict=True):
         assert low == 0
-        assert bottom == cache  # the weights stand on the caches
+        assert bottom == cache  # the weights are on top of the KV caches
     assert {"15.6 GB", "3.91 GB", "12.5 GB", "16.4 GB", "memory of a chip 192 GB"} <= set(words(ax))
     assert words(ax).count("12.5 GB") == 4
     (even,) = [line for line in ax.get_lines() if line.get_label() == "break-even"]
@@ -303,7 +303,7 @@ def test_memory_vs_stages_of_a_model_that_does_not_fit() -> None:
     ax = charts.memory_vs_stages(**inputs, pipeline_stages=[1, 2])
     lines = {line.get_label(): line for line in ax.get_lines()}
     assert lines["capacity"].get_ydata()[0] == 186e9
-    assert "break-even" not in lines  # more cache than weights from the first stage on
+    assert "break-even" not in lines  # more KV cache than weights even with one stage
     for count, (_, height) in zip((1, 2), bars(ax, "kv_bytes_per_chip"), strict=True):
         expected: dict[str, Any] = {**inputs, "pipeline_stages": count, "chips": 72 * count}
         assert height == pytest.approx(rs.value("kv_bytes_per_chip", expected))

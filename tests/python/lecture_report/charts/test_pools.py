@@ -10,7 +10,7 @@ from roofslate.errors import ValueRangeError
 
 mpl.use("Agg")
 
-# Ratios of rates for promises of 1.3, 2 and 4 times an answer alone, computed apart from this package.
+# Ratios of rates for promises of 1.3, 2 and 4 times an unloaded answer, computed apart from this package.
 EXPECTED = {
     (500, 500): (1.64, 1.30, 0.96),
     (2000, 200): (8.3, 2.2, 1.03),

@@ -20,7 +20,7 @@ DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "BW64 (lecture)"
 
 
 def count(ax: Any) -> Counter[str]:
-    """Boxes, arrows and lines by what they stand for."""
+    """Count boxes, arrows and lines by meaning."""
     return Counter(str(artist.get_gid()) for artist in [*ax.patches, *ax.get_lines()] if artist.get_gid())
 
 

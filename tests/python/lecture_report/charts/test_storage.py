@@ -102,7 +102,7 @@ def test_attention_without_a_crossing() -> None:
     assert not points(none, "attention_flops_per_token")[1].any()
 
 
-# ------------------------------------------------------------------------------------------- C24, to retrieve or hold
+# ------------------------------------------------------------------------------------------- C24, to hold or retrieve
 
 
 def test_retrieve_or_hold_is_the_table_of_three_ways() -> None:
@@ -170,7 +170,7 @@ def test_drain_times(kind: str, least: float, most: float, devices: int, claimed
     assert reach.get_x() + reach.get_width() == pytest.approx(least, rel=5e-3)
     assert across.get_x() + across.get_width() == pytest.approx(most, rel=5e-3)
     assert points(ax, f"devices {kind}")[0].size == devices
-    # what the lecture says stands as a hollow marker beside it, from the catalog
+    # a hollow marker next to it has the lecture's value, from the catalog
     at, _ = points(ax, f"claimed {kind}")
     assert at.tolist() == claimed
     (marker,) = [line for line in ax.get_lines() if line.get_label() == f"claimed {kind}"]
@@ -276,7 +276,7 @@ def test_tier_cost_is_the_engines() -> None:
     assert table.loc["recompute", "cost"].tolist() == [rs.value("recompute_cost", DEEPSEEK)] * 3
     expected = rs.evaluate("tier_cost", {**inputs, **rs.storage["QLC"].values})
     assert table.loc["QLC", "cost"].tolist() == expected.to_numpy().tolist()
-    # HBM is the chip's own; what is held in it costs what hbm_hold_cost says
+    # HBM is the chip's own, so holding in it costs hbm_hold_cost
     free = charts.tier_cost.data(**inputs, tiers=["HBM", "QLC"])
     hold_costs = rs.evaluate("hbm_hold_cost", inputs).to_numpy()
     assert free.loc["HBM", "cost"].to_numpy() == pytest.approx(hold_costs, rel=1e-12)
@@ -314,7 +314,7 @@ def test_recomputing_takes_over_and_tiers_that_never_pay_are_left_out(monkeypatc
     ax = charts.tier_cost(**DEEPSEEK, tiers=["HBM", "QLC", "NVMe"])
     at, cost = point(ax, "switch to recompute")
     assert cost == rs.value("recompute_cost", DEEPSEEK)
-    # the order is that of the waits, not of the call
+    # in the order of the waits, not of the call
     switches = charts.tier_cost.data(**DEEPSEEK, tiers=["HBM", "QLC", "NVMe"]).attrs["switches"]
     assert list(switches) == ["HBM", "NVMe", "QLC", "recompute"]
     times = [t for t, _ in switches.values()]

@@ -125,7 +125,7 @@ def test_buckets_follow_a_model_and_its_tokens() -> None:
     expected = [rs.value(name, case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
     assert [bar.get_height() for bar in patches(ax, "flops")] == pytest.approx(expected, rel=1e-12)
     assert patches(ax, "flops")[2].get_height() > patches(ax, "flops")[0].get_height()
-    # what is done does not depend on how badly
+    # the FLOPs done do not depend on the inefficiency
     assert patches(ax, "done")[2].get_height() == pytest.approx(expected[2] / 5)
     assert "36.6B × 14.8T" in words(ax)
 
