@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config, items):
         }
         config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
         items[:] = [item for item in items if item in first.values()]
-    if hasattr(config, "workerinput"):  # what takes long is begun first
+    if hasattr(config, "workerinput"):  # slow tests first
         items.sort(key=lambda item: next((k for k, name in enumerate(LONGEST) if item.get_closest_marker(name)), 9))
 
 
@@ -151,7 +151,7 @@ def run_python():
 
 @pytest.fixture(scope="session")
 def decode():
-    """The decode question, to be changed at will."""
+    """A copy of the decode question, which a test may change."""
     return dict(DECODE)
 
 
@@ -200,7 +200,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def audit():
-    """Sentences on what is wrong with an open page for those who read it, however they read."""
+    """Faults of an open page for those who read it, however they read, a sentence each."""
     code = (ROOT / "tests" / "python" / "support" / "audit.js").read_text(encoding="utf-8")
     return lambda page: page.evaluate(code)
 
@@ -235,7 +235,7 @@ def laboratory(tmp_path_factory):
     settings = {
         "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
         "docmanager-extension/plugin": {"autosave": False},
-        "notebook-extension/tracker": {"windowingMode": "none"},  # cells are there before one scrolls to them
+        "notebook-extension/tracker": {"windowingMode": "none"},  # notebook cells exist before one scrolls to them
     }
     for name, setting in settings.items():
         path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
@@ -258,10 +258,10 @@ def laboratory(tmp_path_factory):
     command += ["--IdentityProvider.token=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={home}"]
     command += ["--LabApp.extension_manager=readonly", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
     log = home / "server.log"
-    told = {"cwd": home, "env": environment, "stdout": log.open("w"), "stderr": subprocess.STDOUT}
-    with told["stdout"], subprocess.Popen(command, **told) as server:
+    options = {"cwd": home, "env": environment, "stdout": log.open("w"), "stderr": subprocess.STDOUT}
+    with options["stdout"], subprocess.Popen(command, **options) as server:
         try:
-            until = time.monotonic() + 90  # seconds for what takes two or three where nothing else runs
+            until = time.monotonic() + 90  # seconds; two or three on an idle machine
             address = None
             while address is None:
                 assert server.poll() is None, log.read_text(encoding="utf-8")

@@ -43,28 +43,28 @@ KINDS = ("markdown", "notebook", "report", "brief", "python", "cpp", "tests")
 # rule: pattern, then the limit of each kind in the order of KINDS
 RULES: dict[str, tuple[str, tuple[int, ...]]] = {
     # target 15
-    "nominal what": (r"\b[Ww]hat (is|are|has|can|comes?|stands?|takes?|\w+ed)\b", (0, 0, 0, 0, 1, 7, 7)),
+    "nominal what": (r"\b[Ww]hat (is|are|has|can|comes?|stands?|takes?|\w+ed)\b", (0, 0, 0, 0, 0, 5, 0)),
     # target 200
-    "any what": (r"\b[Ww]hat\b", (7, 0, 0, 0, 22, 86, 29)),
-    "told": (r"\b[Tt](ells?|old|elling)\b", (0, 0, 0, 0, 0, 0, 6)),  # target 0
-    "beside": (r"\b[Bb]eside\b", (0, 0, 0, 0, 0, 0, 2)),  # target 0
-    "that of": (r"\b(that|those) (of|with|by|from|in)\b", (5, 0, 0, 0, 2, 3, 1)),  # target 25
-    "stands, lies": (r"\b(stands?|stood|lies|lie|lay)\b", (0, 0, 0, 0, 0, 3, 5)),  # target 5
-    "ratio over": (r"\bover (the|that|those|its|their|what)\b", (2, 0, 0, 0, 6, 8, 3)),  # target 20
+    "any what": (r"\b[Ww]hat\b", (7, 0, 0, 0, 20, 84, 15)),
+    "told": (r"\b[Tt](ells?|old|elling)\b", (0, 0, 0, 0, 0, 0, 0)),  # target 0
+    "beside": (r"\b[Bb]eside\b", (0, 0, 0, 0, 0, 0, 0)),  # target 0
+    "that of": (r"\b(that|those) (of|with|by|from|in)\b", (5, 0, 0, 0, 2, 3, 0)),  # target 25
+    "stands, lies": (r"\b(stands?|stood|lies|lie|lay)\b", (0, 0, 0, 0, 0, 3, 0)),  # target 5
+    "ratio over": (r"\bover (the|that|those|its|their|what)\b", (2, 0, 0, 0, 6, 8, 1)),  # target 20
     "arithmetic": (
         r"(?<!IEEE )(?<!exact )(?<!interval )\b[Aa]rithmetic\b(?! intensity)",
-        (0, 0, 0, 0, 1, 0, 6),  # target 0
+        (0, 0, 0, 0, 0, 0, 5),  # target 0
     ),
     "bare cache": (
         r"(?<!KV[ -])(?<!CPU )(?<!L[123] )(?<!prefix )(?<!Prefix )(?<!prompt )(?<!prompt-)\b[Cc]aches?\b(?! lines?\b)",
-        (0, 0, 0, 0, 3, 1, 8),  # target 0
+        (0, 0, 0, 0, 2, 1, 2),  # target 0
     ),
-    "cell": (r"(?<!notebook )(?<!table )(?<!header )\bcells?\b", (0, 0, 0, 0, 0, 1, 3)),  # target 0
+    "cell": (r"(?<!notebook )(?<!table )(?<!header )\bcells?\b", (0, 0, 0, 0, 0, 1, 1)),  # target 0
     "where for if": (r"([;,:] |^)[Ww]here\b", (0, 0, 0, 0, 5, 5, 2)),  # target 20
-    "dangling verb": (r"\b(can|cannot|can't|will|does|holds?|has)(?=[.,;:]|$)", (1, 0, 0, 0, 0, 8, 5)),  # target 5
-    "alone": (r"\balone\b", (0, 0, 0, 0, 0, 0, 3)),  # target 5
+    "dangling verb": (r"\b(can|cannot|can't|will|does|holds?|has)(?=[.,;:]|$)", (1, 0, 0, 0, 0, 3, 3)),  # target 5
+    "alone": (r"\balone\b", (0, 0, 0, 0, 0, 0, 0)),  # target 5
     "of its own": (r"\bof (one's|your|its|their|our|my) own\b", (2, 0, 0, 0, 0, 1, 0)),  # target 10
-    "from X on": (r"\bfrom (which|(\S+ ){0,2}\S+) on\b", (0, 0, 0, 0, 0, 2, 3)),  # target 0
+    "from X on": (r"\bfrom (which|(\S+ ){0,2}\S+) on\b", (0, 0, 0, 0, 0, 2, 2)),  # target 0
     "private words": (
         r"\bdear\b|without end|\bcomes? of\b|\btak(?:es?|en|ing) down\b|\bdoubts?\b|in the mean\b|\bas ever\b",
         (0, 0, 0, 0, 3, 0, 0),  # target 0
@@ -89,9 +89,9 @@ EQUAL_BRIEFS = 2  # target 0
 
 # rule of first lines of docstrings: pattern, limit in the package and in the tests; the target of each is 0
 FIRST_LINES: dict[str, tuple[str, int, int]] = {
-    "over 88 characters": (r"^.{89}", 8, 17),
-    "semicolon": (r";", 2, 4),
-    "wh-word first": (r"^(What|Where|Which|Who|Whose|When|How|Why|Whether)\b", 0, 3),
+    "over 88 characters": (r"^.{89}", 0, 0),
+    "semicolon": (r";", 0, 0),
+    "wh-word first": (r"^(What|Where|Which|Who|Whose|When|How|Why|Whether)\b", 0, 0),
 }
 
 # Names that say nothing of what they hold. Bindings of them in the package, the core and the tests; the target is 0.
@@ -99,7 +99,7 @@ VAGUE_NAME = re.compile(
     "found|told|kept|own|others|beside|taken|there|here|asked|wanted|made|held|left|room|place|way|whole|rest|apart"
     "|along"
 )
-VAGUE_BINDINGS = {"python": 73, "cpp": 0, "tests": 65}
+VAGUE_BINDINGS = {"python": 0, "cpp": 0, "tests": 0}
 
 # Most words in the mean sentence, most sentences above 25 words in 100, most ";" and ":" in 100 sentences.
 SHAPE = {"words": 18, "long": 15, "semicolons": 3, "colons": 8}

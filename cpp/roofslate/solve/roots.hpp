@@ -60,14 +60,13 @@ namespace roofslate
         Closure& closure);
 
     // Of an equality the roots: values at which both sides agree within rounding; of a stretch where they do, its ends.
-    // Of an inequality the ends of where it holds: of the values next to such an end the one at which it still does. In
-    // the order of the grid, the last axis fastest; `each` for a point, NaN after the last one.
+    // Of an inequality the ends of the stretches that satisfy it: of the two values next to an end the one that does
+    // so. In the order of the grid, the last axis fastest; `each` for a point, NaN after the last one.
     //
     // One search of which the smallest, the largest and all roots are views. Bounds and trends prove of every stretch
-    // of the range that nothing turns in it, or that one root does; what is not proved after some thousand stretches is
-    // left, and the outcome undecided, unless a root is wanted that is nearer to the end; or many, if hundreds of them
-    // were found until then. Two roots that are nearer to
-    // each other than a share of 2^-26 may be taken for one or for none.
+    // of the range that it contains no turn, or one root. Stretches without a proof after some thousand are left, and
+    // the outcome is undecided, unless a root is wanted that is nearer to the end; or many, if hundreds of them were
+    // found until then. Two roots that are nearer to each other than a share of 2^-26 may be taken for one or for none.
     struct Roots
     {
         std::size_t each, size;

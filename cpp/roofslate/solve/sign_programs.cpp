@@ -265,8 +265,8 @@ namespace roofslate
             Op::mul,
             y,
             op(Op::exp, op(Op::neg, op(Op::div, logarithm, op(Op::mul, y, op(Op::select, one_sign, cross, slope))))));
-        // Near the turn, or where the sides are straight in the unknown or its reciprocal, the tangent in that one
-        // does.
+        // Near the turn, or where the sides are straight in the unknown or its reciprocal, the tangent in that one is
+        // enough.
         const int rising = op(Op::less, number(0), moved);
         const int near_guess = op(
             Op::mul,

@@ -473,7 +473,14 @@ def bracket(ax: Axes, start: float, end: float, y: float, text: str, *, color: s
 
 
 def panels(
-    ax: Axes, columns: int, *, rows: int = 1, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0
+    ax: Axes,
+    columns: int,
+    *,
+    rows: int = 1,
+    left_margin: float = 0,
+    gap: float = 0.06,
+    bottom: float = 0,
+    top: float = 0,
 ) -> list[Axes]:
     """Divide axes into panels, row by row, and keep the title.
 
@@ -481,15 +488,17 @@ def panels(
     ----------
     ax : Axes
     columns, rows : int
-    left, bottom, top : float
+    left_margin, bottom, top : float
         Margin for labels, in shares of the axes.
     gap : float
         Gap between panels, in shares of the axes.
     """
     ax.set_axis_off()
-    width, height = (1 - left - gap * (columns - 1)) / columns, (1 - bottom - top - gap * (rows - 1)) / rows
+    width, height = (1 - left_margin - gap * (columns - 1)) / columns, (1 - bottom - top - gap * (rows - 1)) / rows
     corners = [
-        (left + k * (width + gap), bottom + j * (height + gap)) for j in reversed(range(rows)) for k in range(columns)
+        (left_margin + k * (width + gap), bottom + j * (height + gap))
+        for j in reversed(range(rows))
+        for k in range(columns)
     ]
     parts = [ax.inset_axes((*corner, width, height)) for corner in corners]
     for panel in parts:

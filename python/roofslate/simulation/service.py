@@ -123,8 +123,8 @@ def simulate(
     Warns
     -----
     RoofslateWarning
-        If waits grow throughout the run. The load may be below 1 and the service overloaded, as after prefix-cache
-        misses.
+        If waits grow throughout the run. The load may be below 1 and the service overloaded, as after misses
+        of a prefix cache.
 
     Notes
     -----

@@ -127,7 +127,7 @@ namespace
         }
         const std::map<int, double>& supplied_;
         int by_;
-        int changed_ = -1; // what is another where this one asks
+        int changed_ = -1; // has another value where this one asks
         std::map<int, Dual> known_;
     };
 
@@ -631,7 +631,7 @@ namespace
             std::vector<Output> outputs;
             for (std::size_t k = 0; k < inputs.size(); ++k)
             {
-                // on the axes of the output, whatever axes the derivative has
+                // on the axes of the output, also those along which the derivative is constant
                 outputs.push_back(output_in_order(graph, output, memory[k]));
                 outputs.back().node = result.nodes[k];
             }

@@ -64,7 +64,7 @@ def neighbours(inputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def moves(row: dict[str, Any]) -> bool:
-    """Whether another input gives another answer."""
+    """Return True if another input gives another answer."""
     ours = compute(row)
     for inputs in neighbours(row["inputs"]):
         with contextlib.suppress(rs.RoofslateError):  # a neighbour may be out of range or without effect

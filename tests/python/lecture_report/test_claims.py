@@ -1,4 +1,4 @@
-"""The register of inconsistencies: its numbers are computed, not told."""
+"""The register of inconsistencies: its numbers are computed, not quoted."""
 
 from __future__ import annotations
 

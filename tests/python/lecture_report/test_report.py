@@ -1,4 +1,7 @@
-"""The report: whole, self-contained, readable, and every number in it the one that the package computes."""
+"""The report: complete, self-contained, and readable.
+
+Every number in it is the one that the package computes.
+"""
 
 import base64
 import functools
@@ -29,7 +32,10 @@ VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 
 
 class Page(HTMLParser):
-    """Tags of a page with their attributes and the text in them; an error where tags do not match."""
+    """Tags of a page with their attributes and the text in them.
+
+    Tags that do not match are an error.
+    """
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -64,12 +70,12 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """A report of the whole lecture, and the progress that it told."""
-    told = []
+    """A report of the whole lecture, and the progress that it reported."""
+    steps = []
     page = rs.lecture(
-        tmp_path_factory.mktemp("report") / "lecture", progress=lambda done, total: told.append((done, total))
+        tmp_path_factory.mktemp("report") / "lecture", progress=lambda done, total: steps.append((done, total))
     )
-    return page, told
+    return page, steps
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +98,7 @@ def as_printed(words):
 
 
 def test_files(written):
-    path, told = written
+    path, steps = written
     assert path.name == "index.html"
     assert path.is_file()
     folder = path.parent
@@ -102,17 +108,20 @@ def test_files(written):
         p.stem for p in (folder / "charts").glob("*.png")
     }
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o644 for file in folder.rglob("*.*"))
-    assert [done for done, _ in told] == list(range(1, told[0][1] + 1))
-    assert len({total for _, total in told}) == 1
+    assert [done for done, _ in steps] == list(range(1, steps[0][1] + 1))
+    assert len({total for _, total in steps}) == 1
 
 
 def test_every_chart_is_there(written, page):
-    """Of the chapters that are told; the file of chapter 3 tells the fourth as well."""
+    """The report has the charts of its chapters.
+
+    The file of chapter 3 covers the fourth as well.
+    """
     folder = written[0].parent
-    told = set(CHAPTERS)
-    told |= {4} if 3 in told else set()
+    included = set(CHAPTERS)
+    included |= {4} if 3 in included else set()
     for chart in rs.charts.all():
-        if chart.chapter not in told:
+        if chart.chapter not in included:
             continue
         assert (folder / "charts" / f"{chart.number}_{chart.name}.svg").stat().st_size > 1000
         assert (folder / "charts" / f"{chart.number}_{chart.name}.png").read_bytes().startswith(b"\x89PNG")
@@ -129,7 +138,10 @@ def test_contents_lead_to_every_chapter_and_register(page):
 
 
 def test_images(written, page):
-    """Each has its bytes in the page, words for those who do not see it, and is the file beside the page."""
+    """Each is embedded in the page and described for those who do not see it.
+
+    The bytes equal the file next to the page.
+    """
     embedded = set()
     for image in page.all("img"):
         assert image["alt"].strip()
@@ -176,7 +188,7 @@ def test_tables_and_headings(page):
 
 
 def test_text_is_finished(page):
-    """No place for a number is left open, no number is undefined, and nothing tells how the page came about."""
+    """No number is missing or undefined, and no text shows how the page was built."""
     assert not re.search(r"\{\w*\}|\bnan\b|\bNone\b|\binf (?!if)\b", page.text)
     assert not re.search(r"(?<![\w.])/(work|tmp|root|home)\b", page.text)
     assert "`" not in page.text
@@ -195,9 +207,9 @@ def test_answers_are_the_table_of_the_package(written, page):
     assert f"{len(answers)} of {len(answers)} hold." in page.text
     for question in answers["question"]:
         assert as_printed(question) in page.text
-    told = [attrs.get("class") for attrs in page.all("td")]
-    assert told.count("holds") == len(answers)
-    assert "fails" not in told
+    classes = [attrs.get("class") for attrs in page.all("td")]
+    assert classes.count("holds") == len(answers)
+    assert "fails" not in classes
 
 
 def test_every_inconsistency_is_there_with_its_sides(page):
@@ -317,7 +329,7 @@ def test_prose_has_no_number_of_its_own():
             assert not {number.rstrip(".,") for number in re.findall(r"\d[\d.,]*", plain)} - {"1"}, words
 
 
-@pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # the board explores cells beyond memory
+@pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # the board explores points beyond memory
 def test_calls_beneath_pictures_and_formulas_run(page):
     """The line of code that gives a picture or a derivation again is one."""
     calls = re.findall(
@@ -342,8 +354,8 @@ def test_same_page_again(alone, tmp_path):
 
 
 def test_a_chapter_alone(written, alone):
-    """It has its text, its answers and its differences, and links to nothing that is not there."""
-    page, whole = Page(alone.read_text(encoding="utf-8")), written[0].read_text(encoding="utf-8")
+    """It has its text, its answers and its differences, and every link has a target."""
+    page, full_text = Page(alone.read_text(encoding="utf-8")), written[0].read_text(encoding="utf-8")
     ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
     assert {link["href"][1:] for link in page.all("a") if link["href"].startswith("#")} <= ids
     assert {name for name in ids if re.fullmatch(r"I\d+", name)} == set(rs.inconsistencies(CHAPTER).index)
@@ -353,7 +365,7 @@ def test_a_chapter_alone(written, alone):
     drawn = {file.name: file.read_bytes() for file in (alone.parent / "charts").glob("*.svg")}
     assert drawn
     for image in page.all("img"):
-        assert image["src"] in whole
+        assert image["src"] in full_text
 
 
 def test_pictures_of_one_name_do_not_overwrite_each_other(tmp_path):
@@ -362,7 +374,7 @@ def test_pictures_of_one_name_do_not_overwrite_each_other(tmp_path):
 
 
 def test_replaces_files_as_a_whole(tmp_path, monkeypatch):
-    """What was there stays until the new file is complete, and nothing half-written is left."""
+    """The old file stays until the new one is complete, and nothing half-written is left."""
     file = tmp_path / "page"
     file.write_bytes(b"old")
 
@@ -425,7 +437,7 @@ def test_numbers_as_people_read_them():
     ids=["desktop", "tablet", "phone", "narrow phone", "small phone"],
 )
 def test_in_a_browser(written, browser, audit, width, height):
-    """No error, nothing asked of the network, no part wider than the screen, and nothing that cannot be read."""
+    """No error, no network request, no part wider than the screen, and no illegible text."""
     page = browser.new_page(viewport={"width": width, "height": height})
     trouble = []
     page.on("console", lambda message: trouble.append(message.text))

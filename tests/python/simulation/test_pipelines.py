@@ -134,7 +134,7 @@ def test_closed_forms_agree_with_the_timetable(schedule: Any) -> None:
 
 
 def check_chunks(table: Any, batches: int, chunks: int) -> None:
-    """Each stage does every pass once, one at a time, and after the passes that its input comes from."""
+    """Each stage does every pass once, one at a time, after the passes that feed it."""
     stages = int(table["stage"].max()) + 1
     for _, boxes in table.sort_values(["stage", "start", "end"]).groupby("stage"):
         assert (boxes["start"].to_numpy()[1:] >= boxes["end"].to_numpy()[:-1] - 1e-9).all()
@@ -289,10 +289,10 @@ def test_one_copy_a_rack_never_leaves_more_often() -> None:
 
 
 def test_what_keeps_a_rack_small() -> None:
-    room = {"cables_per_chip": 18, "cable_limit": 2592}
-    assert rs.value("scale_up_limit", room) == "cables"
-    assert rs.value("scale_up_limit", room, power_limited_domain=100) == "power"
-    assert rs.value("largest_scale_up_domain", room, power_limited_domain=100) == 100
+    limits = {"cables_per_chip": 18, "cable_limit": 2592}
+    assert rs.value("scale_up_limit", limits) == "cables"
+    assert rs.value("scale_up_limit", limits, power_limited_domain=100) == "power"
+    assert rs.value("largest_scale_up_domain", limits, power_limited_domain=100) == 100
 
 
 def test_parts_of_the_memory_add_up() -> None:

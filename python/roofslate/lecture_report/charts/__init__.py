@@ -1,6 +1,7 @@
-"""Charts of the lecture: ``rs.charts.<name>(ax=None, **inputs)`` draws, ``.data(**inputs)`` gives the numbers.
+"""Charts of the lecture, drawn by ``rs.charts.<name>(ax=None, **inputs)``.
 
-Without inputs a chart is the lecture's picture. The core evaluates every number in it.
+``.data(**inputs)`` gives the numbers. Without inputs a chart is the lecture's picture. The core evaluates every
+number in it.
 """
 
 from __future__ import annotations

@@ -68,16 +68,16 @@ def cheapest_ways(
 ) -> dict[str, tuple[float, float]]:
     """List the cheapest ways by hold time, each with its start and cost."""
 
-    def cost(way: str, hold_time: float) -> float:
-        if way == RECOMPUTE:
+    def cost(option: str, hold_time: float) -> float:
+        if option == RECOMPUTE:
             return number("recompute_cost", **inputs)
-        return number("tier_cost", **{**inputs, **devices[way], "hold_time": hold_time})
+        return number("tier_cost", **{**inputs, **devices[option], "hold_time": hold_time})
 
     # of equal costs at zero, the one that is cheaper a little later
-    way = min([*devices, RECOMPUTE], key=lambda label: (cost(label, 0), cost(label, 1)))
-    order = {way: (0.0, cost(way, 0))}
-    while way != RECOMPUTE:
-        current = {**inputs, **devices[way]}
+    cheapest = min([*devices, RECOMPUTE], key=lambda label: (cost(label, 0), cost(label, 1)))
+    order = {cheapest: (0.0, cost(cheapest, 0))}
+    while cheapest != RECOMPUTE:
+        current = {**inputs, **devices[cheapest]}
         later = {RECOMPUTE: number("tier_recompute_hold_time", **current)}
         for label in devices.keys() - order.keys():
             slower = {f"slower_{name}": x for name, x in devices[label].items()}
@@ -85,8 +85,8 @@ def cheapest_ways(
         later = {label: t for label, t in later.items() if t < math.inf}
         if not later:
             break
-        way = min(later, key=lambda label: later[label])
-        order[way] = (later[way], cost(way, later[way]))
+        cheapest = min(later, key=lambda label: later[label])
+        order[cheapest] = (later[cheapest], cost(cheapest, later[cheapest]))
     return order
 
 

@@ -117,10 +117,10 @@ def two_racks(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     ax.set_axis_off()
-    left, right = ax.inset_axes((0, 0, 0.62, 1)), ax.inset_axes((0.67, 0.17, 0.33, 0.715))
+    copies_panel, bars_panel = ax.inset_axes((0, 0, 0.62, 1)), ax.inset_axes((0.67, 0.17, 0.33, 0.715))
     size = letters(ax, 9, (7.7, 3.85))
-    _crossing_copies(left, table, size)
-    _exchange_bars(right, table.attrs["marks"], size)
+    _crossing_copies(copies_panel, table, size)
+    _exchange_bars(bars_panel, table.attrs["marks"], size)
 
 
 def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
@@ -145,10 +145,10 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
                 ax.text(x0 + step + 0.5, 4.75, style.ELLIPSIS, ha="center", va="center", fontsize=1.3 * size)
                 continue
             box(ax, (x0 + step + 0.1, 4.3), (0.8, 0.9), "chip", **CHIP)
-        for place, (copy, row) in enumerate(table[table["rack"] == r].iterrows()):  # noqa: B007
+        for index, (copy, row) in enumerate(table[table["rack"] == r].iterrows()):  # noqa: B007
             step = steps[chips.index(int(row["chip"]))]
             # several copies for one chip do not hide one another
-            end = (x0 + step + 0.5 + 0.16 * (place // max(len([c for c in chips if c is not None]), 1)), 4.27)
+            end = (x0 + step + 0.5 + 0.16 * (index // max(len([c for c in chips if c is not None]), 1)), 4.27)
             look = {**CROSSING, "linewidth": 1.4} if row["leaves"] else {"color": INSIDE, "linewidth": 1.6}
             arrow(ax, token, end, "crossing" if row["leaves"] else "staying", **look)
     ax.plot(*token, "o", color=style.INK, markersize=0.9 * size, label="token", zorder=4)
@@ -169,7 +169,7 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
 
 def _exchange_bars(ax: Axes, marks: dict[str, float], size: float) -> None:
     racks = f"{marks['expert_racks']:,.0f} racks"
-    direct, hierarchical = (marks[f"{way}_all_to_all_slowdown"] for way in ("direct", "hierarchical"))
+    direct, hierarchical = (marks[f"{routing}_all_to_all_slowdown"] for routing in ("direct", "hierarchical"))
     bars: tuple[tuple[float, str, dict[str, Any]], ...] = (
         (1.0, "one rack", {"facecolor": INSIDE}),
         (direct, f"{racks},\na copy to\neach expert", {"facecolor": OUTSIDE}),
@@ -215,8 +215,12 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
     )
     marks = {name: number(name, **inputs) for name in named}
     whole("experts_per_token", marks["experts_per_token"])
-    along = inputs.pop("layers_per_stage", None)
-    points = np.union1d(np.arange(1, 9), [marks["layers_per_stage"]]) if along is None or np.ndim(along) == 0 else along
+    layers_per_stage = inputs.pop("layers_per_stage", None)
+    points = (
+        np.union1d(np.arange(1, 9), [marks["layers_per_stage"]])
+        if layers_per_stage is None or np.ndim(layers_per_stage) == 0
+        else layers_per_stage
+    )
     ratios = dataset(["pipeline_traffic_ratio"], **inputs, layers_per_stage=points)
     table = tabulated(ratios, "layers_per_stage", "moe_stack", **marks)
     table.attrs["marks"]["stages"] = float(stages)

@@ -219,7 +219,7 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
     threshold, crossover, break_even = (
         marks[name] for name in ("long_context_threshold", "crossover_context", "break_even")
     )
-    whole = ax.get_xlim()[1]
+    x_limit = ax.get_xlim()[1]
     note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
     tier: dict[str, Any] = {**note, "xytext": (4, 5), "va": "bottom", "color": _PRICE["color"]}
     roomy = not threshold < right or _points(ax, threshold) > 78
@@ -229,7 +229,7 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
         text = f"{marks['long_context_premium']:.3g} ×{' the first tier' if roomy else ''}"
         ax.annotate(text, (threshold, second), **tier)
     weights, level = marks["weight_fetch_ratio"], marks["intercept_cost"]
-    tight = 0 < crossover < whole and _points(ax, crossover) < 78
+    tight = 0 < crossover < x_limit and _points(ax, crossover) < 78
     if 0.03 * top < level < 0.9 * top:
         below = weights <= 1
         ax.annotate(
@@ -257,7 +257,7 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
         ax.annotate(
             text,
             (break_even, second),
-            xytext=(break_even / whole + 0.04, 0.985),
+            xytext=(break_even / x_limit + 0.04, 0.985),
             textcoords="axes fraction",
             ha="right",
             va="top",

@@ -100,9 +100,9 @@ def drain_times(ax: Axes, table: pd.DataFrame) -> None:
         {kind: _reach(table.loc[table["kind"] == kind, name], unit) for kind in kinds}
         for name, unit in (("tier_drain_time", "s"), ("tier_capacity", "byte"))
     )
-    room = _room(ax, texts.values())
-    ax.set(xscale="log", xlim=(low, low * (high / low) ** (1 / (1 - room))), ylim=(len(kinds) - 0.4, -0.5))
-    ax.set_xlabel("time to read all of it once", x=(1 - room) / 2)
+    text_share = _room(ax, texts.values())
+    ax.set(xscale="log", xlim=(low, low * (high / low) ** (1 / (1 - text_share))), ylim=(len(kinds) - 0.4, -0.5))
+    ax.set_xlabel("time to read all of it once", x=(1 - text_share) / 2)
     for y, kind in enumerate(kinds):
         color = looks[kind]["color"]
         least, most = marks[f"least_{kind}"], marks[f"most_{kind}"]

@@ -272,17 +272,17 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
         price, speed = marks[f"price_factor_{k}"], marks[f"speed_factor_{k}"]
         fastest, lowest = marks[f"fastest_speed_factor_{k}"], marks[f"lowest_price_factor_{k}"]
         ax.plot(speed, price, look["marker"], color=look["color"], markersize=8, label=f"point {k}", zorder=3)
-        left = k == 0 and speed > 1
+        on_left = k == 0 and speed > 1
         ax.annotate(
             f"{price:.3g} × the price\n{speed:.3g} × the speed",
             (speed, price),
             textcoords="offset points",
             fontsize=9,
             color=look["color"],
-            xytext=(-8, 0) if left else (8, -4),
-            ha="right" if left else "left",
-            va="center" if left else "top",
-            bbox=None if left else style.HALO,
+            xytext=(-8, 0) if on_left else (8, -4),
+            ha="right" if on_left else "left",
+            va="center" if on_left else "top",
+            bbox=None if on_left else style.HALO,
         )
         ax.axvline(fastest, color=look["color"], linestyle=(0, (2, 2)), linewidth=0.9, label=f"fastest {k}")
         ax.annotate(

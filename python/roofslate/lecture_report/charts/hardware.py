@@ -187,21 +187,21 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     marks = table.attrs["marks"]
     chips = table.index.to_numpy()
     formats = table["weight_format"].to_numpy()
-    place = range(len(chips))
+    rows = range(len(chips))
     names = [f"{chip.replace(' (lecture)', '*')}, {word.upper()}" for chip, word in zip(chips, formats, strict=True)]
-    left, right = style.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11, top=0.04)
+    balance_panel, drain_panel = style.panels(ax, 2, left_margin=0.22, gap=0.06, bottom=0.11, top=0.04)
     columns = (
-        (left, "balance_tokens", "token", "o", "tokens that hide one weight's fetch"),
-        (right, "hbm_drain_time", "s", "s", "time to read all memory"),
+        (balance_panel, "balance_tokens", "token", "o", "tokens that hide one weight's fetch"),
+        (drain_panel, "hbm_drain_time", "s", "s", "time to read all memory"),
     )
     for panel, name, unit, marker, title in columns:
         values = table[name].to_numpy()
         claim = marks[f"claimed_{name}"]
         panel.axvline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label=f"claimed {name}")
-        panel.hlines(place, 0, values, color="#B8C7D3", linewidth=1.4, zorder=1)
+        panel.hlines(rows, 0, values, color="#B8C7D3", linewidth=1.4, zorder=1)
         color = style.COMPUTE["color"] if unit == "token" else "#A84A00"
-        panel.plot(values, place, marker, color=color, markersize=6, label=name, linestyle="none")
-        for y, x in zip(place, values, strict=True):
+        panel.plot(values, rows, marker, color=color, markersize=6, label=name, linestyle="none")
+        for y, x in zip(rows, values, strict=True):
             text = style.text_of(x, unit)
             panel.annotate(
                 text,
@@ -225,7 +225,7 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
         )
         style.scale_ticks(panel.xaxis, unit)
         panel.spines["left"].set_visible(False)
-        panel.set_yticks(list(place), names if panel is left else [], fontsize=8.5)
+        panel.set_yticks(list(rows), names if panel is balance_panel else [], fontsize=8.5)
         panel.tick_params(axis="y", length=0)
     if any("(lecture)" in chip for chip in chips):
         ax.text(0, 0, "* the lecture's figures", transform=ax.transAxes, fontsize=8, color=style.NOTE)

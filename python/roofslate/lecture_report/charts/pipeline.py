@@ -189,9 +189,9 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
         for work in records(boxes[boxes["start"] < end * (1 - 1e-9)]):
             # with one batch in flight the next is let in when it is through
             batch = work.token if case == "lone" else work.microbatch
-            place = (work.start, work.stage, min(work.end, end) - work.start, 0.9)
-            box(panel, place[:2], place[2:], "work", **(_PALE if batch else _DARK))
-            inside(panel, place, str(batch), points, color=style.INK if batch else "white")
+            bounds = (work.start, work.stage, min(work.end, end) - work.start, 0.9)
+            box(panel, bounds[:2], bounds[2:], "work", **(_PALE if batch else _DARK))
+            inside(panel, bounds, str(batch), points, color=style.INK if batch else "white")
         for stage in range(shown):
             for start, stop in _gaps(boxes[boxes["stage"] == stage], end):
                 box(panel, (start, stage), (stop - start, 0.9), "idle", **_IDLE)
@@ -217,8 +217,8 @@ def _only(drawn: list[str]) -> list[str]:
 
 def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
     """Draw the way of the first batch from rack to rack, and back for its next token."""
-    way = first.sort_values("start")[["stage", "start", "end"]].to_numpy()
-    for (stage, _, out), (to, start, _) in itertools.pairwise(way):
+    visits = first.sort_values("start")[["stage", "start", "end"]].to_numpy()
+    for (stage, _, out), (to, start, _) in itertools.pairwise(visits):
         if start >= end:
             break
         if to < stage:
@@ -285,10 +285,10 @@ def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
     for row, (stage, at) in enumerate(zip(numbers, records(table), strict=True)):
         look = _DARK if row % 2 == 0 else {**_DARK, "facecolor": "#35566B"}
         for start, stop, y, gid in ((at.start, at.end, row, "stage"), (at.one_rack_start, at.one_rack_end, one, "one")):
-            place = (start, y, stop - start, 0.9)
-            box(ax, place[:2], place[2:], gid, **look)
+            bounds = (start, y, stop - start, 0.9)
+            box(ax, bounds[:2], bounds[2:], gid, **look)
             # the last box that is drawn is the last one there is
-            inside(ax, place, f"layers of rack {stage:,}" if shown <= 4 else str(stage), points, color="white")
+            inside(ax, bounds, f"layers of rack {stage:,}" if shown <= 4 else str(stage), points, color="white")
         middle, below = (at.start + at.end) / 2, (at.one_rack_start + at.one_rack_end) / 2
         arrow(ax, (middle, row), (below, one + 0.92), "slide", color=style.NOTE, linestyle=(0, (3, 2)))
         if hop > 0:
@@ -417,7 +417,7 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Divided into panels, one above the other; a new figure by default.
     **inputs
-        `pipeline_stages`, `microbatches`, `backward_forward_ratio` (2 by arithmetic), `weight_gradient_share`, and
+        `pipeline_stages`, `microbatches`, `backward_forward_ratio` (2 by FLOPs), `weight_gradient_share`, and
         `pipeline_schedule`, one or a list: the orders of the last panels. `model_chunks` are for ``"interleaved"``.
 
     Returns
@@ -453,9 +453,9 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
         for work in records(boxes):
             word, look, ink = _KINDS[work.kind]
             look = {**look, "facecolor": _LATER[work.kind]} if work.chunk else look
-            place = (work.start, work.stage, work.end - work.start, 0.9)
-            box(panel, place[:2], place[2:], work.kind, **look)
-            inside(panel, place, f"{word}{work.microbatch}", points, color=ink)
+            bounds = (work.start, work.stage, work.end - work.start, 0.9)
+            box(panel, bounds[:2], bounds[2:], work.kind, **look)
+            inside(panel, bounds, f"{word}{work.microbatch}", points, color=ink)
         for stage in range(shown):
             for start, stop in _gaps(boxes[boxes["stage"] == stage], step):
                 between = "drain" if schedule == "gpipe" else "gap"

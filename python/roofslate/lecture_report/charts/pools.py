@@ -46,8 +46,8 @@ def _reached(rates: Array, latencies: Array, promises: Array) -> Array:
     low, high = latencies[row, last], latencies[row, beyond]
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(np.isfinite(high) & (high > low), (promises - low) / (high - low), 0.0)
-    found = rates[row, last] + np.clip(share, 0, 1) * (rates[row, beyond] - rates[row, last])
-    return np.where(keeps.any(axis=2), found, 0.0)
+    interpolated = rates[row, last] + np.clip(share, 0, 1) * (rates[row, beyond] - rates[row, last])
+    return np.where(keeps.any(axis=2), interpolated, 0.0)
 
 
 def _line(service: dict[str, float], rate: Array, decoded: float, prompt: Array) -> dict[str, Any]:
@@ -73,16 +73,16 @@ def _line(service: dict[str, float], rate: Array, decoded: float, prompt: Array)
 
 def _decode_load(service: dict[str, float], decoded: float) -> float:
     """Share of a replica's time that one request a second takes with all slots taken."""
-    own = {name: service[name] for name in ("full_decode_token_time", "sequence_slots")}
-    return number("decode_load", replica_arrival_rate=1.0, decoded_tokens=decoded, **own)
+    decoding = {name: service[name] for name in ("full_decode_token_time", "sequence_slots")}
+    return number("decode_load", replica_arrival_rate=1.0, decoded_tokens=decoded, **decoding)
 
 
 def _values(inputs: dict[str, Any], shape: tuple[int, ...]) -> tuple[Array, Array]:
     import numpy as np
 
     note([_LATE, _SLOW])
-    found = evaluate([_LATE, _SLOW], Settled(inputs))
-    late, slow = (np.broadcast_to(found[name].transpose(..., "load").values, shape) for name in (_LATE, _SLOW))
+    latencies = evaluate([_LATE, _SLOW], Settled(inputs))
+    late, slow = (np.broadcast_to(latencies[name].transpose(..., "load").values, shape) for name in (_LATE, _SLOW))
     return late, slow
 
 
@@ -119,39 +119,39 @@ def _together_or_apart(
     answer = service["output_tokens"]
     lengths = np.geomspace(prompts[0], prompts[1], 33)
     factors = np.geomspace(promises[0], promises[1], 41)
-    own = (token_time * lengths)[:, np.newaxis]
+    work = (token_time * lengths)[:, np.newaxis]
     half = _LOADS // 2
     loads = np.concatenate([np.geomspace(1e-3, 0.03, half, endpoint=False), np.linspace(0.03, 0.998, _LOADS - half)])
     slow = np.broadcast_to(factors * alone, (len(lengths), len(factors)))
-    late = np.broadcast_to(prompt_times * own + further_time, slow.shape)
+    late = np.broadcast_to(prompt_times * work + further_time, slow.shape)
     tokens = {"input_tokens": lengths}
     together = np.zeros(slow.shape)
     for policy, budget in _POLICIES.items():
-        rate = loads / (own + _decode_load(service, answer - 1))
-        asked = _line(service, rate, answer - 1, own)
-        more = {"prompt_policy": policy, "step_token_budget": budget, "prompt_work_time": _along(0 * rate + own)}
-        first, token = _values(asked | more | tokens, rate.shape)
+        rate = loads / (work + _decode_load(service, answer - 1))
+        steps = _line(service, rate, answer - 1, work)
+        more = {"prompt_policy": policy, "step_token_budget": budget, "prompt_work_time": _along(0 * rate + work)}
+        first, token = _values(steps | more | tokens, rate.shape)
         together = np.maximum(together, np.minimum(_reached(rate, first, late), _reached(rate, token, slow)))
     rate = np.broadcast_to(loads / _decode_load(service, answer), (len(lengths), _LOADS))
-    pool = np.asarray(loads / own)
-    queue = {"arrival_rate": _along(pool), "prefill_time": _along(0 * pool + own), "prompt_pass_overhead": 0.0}
+    pool = np.asarray(loads / work)
+    queue = {"arrival_rate": _along(pool), "prefill_time": _along(0 * pool + work), "prompt_pass_overhead": 0.0}
     waits = evaluate(list(_WAITS), Settled(queue | {"input_cv": service["input_cv"]}))
     handed = {
         **{name: waits[quantity] for quantity, name in _WAITS.items()},
-        "prompt_work_time": _along(0 * rate + own),
+        "prompt_work_time": _along(0 * rate + work),
         "serving_mode": "disaggregated",
     }
     # Each pool by itself: the one that decodes at the TPOT, the other one with its step at half of the load
-    asked = _line(service, rate, answer, 0 * own) | {"serving_mode": "disaggregated"}
-    _, token = _values(asked | tokens | {"prompt_work_time": 0.0}, rate.shape)
-    calm = _line(service, 0 * rate + rate[:, 3 * _LOADS // 4 : 3 * _LOADS // 4 + 1], answer, 0 * own)
+    steps = _line(service, rate, answer, 0 * work) | {"serving_mode": "disaggregated"}
+    _, token = _values(steps | tokens | {"prompt_work_time": 0.0}, rate.shape)
+    calm = _line(service, 0 * rate + rate[:, 3 * _LOADS // 4 : 3 * _LOADS // 4 + 1], answer, 0 * work)
     first, _ = _values(calm | handed | tokens, rate.shape)
     decode, prefill = _reached(rate, token, slow), _reached(pool, first, late)
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.where((decode > 0) & (prefill > 0), 1 / (1 / decode + 1 / prefill), 0.0)
-        ratio = np.minimum(np.where(apart > 0, apart / together, np.where(together > 0, 0.0, np.nan)), _MOST)
+        separate = np.where((decode > 0) & (prefill > 0), 1 / (1 / decode + 1 / prefill), 0.0)
+        ratio = np.minimum(np.where(separate > 0, separate / together, np.where(together > 0, 0.0, np.nan)), _MOST)
     index = pd.MultiIndex.from_product([lengths, factors], names=["input_tokens", "promise"])
-    table = pd.DataFrame({"together": together.ravel(), "apart": apart.ravel(), "ratio": ratio.ravel()}, index=index)
+    table = pd.DataFrame({"together": together.ravel(), "apart": separate.ravel(), "ratio": ratio.ravel()}, index=index)
     table.attrs["marks"] = {
         "unloaded": alone,
         "answer": answer,

@@ -134,7 +134,7 @@ def _size_behind(prices: Preset, inputs: dict[str, Any]) -> float:
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep the newest of equal lists of a vendor; `alike` counts the others."""
+    """Keep the newest of equal lists of a vendor, and count the others in `alike`."""
     compared = [name for name in table.columns if name != "alike"]
     groups: dict[Any, list[tuple[str, str]]] = {}
     labels: list[Any] = table.index.to_list()
@@ -205,17 +205,17 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     # letters no larger than the rows, and no smaller than in print if the figure is as wide as a column
     size = min(8.0, 0.62 * 0.82 * ax.get_window_extent().height / ax.figure.dpi * 72 / (bottom - top))
     size = style.LEAST if ax.get_window_extent().width / ax.figure.dpi > COLUMN else size
-    left, ratio, hold = _panels(ax)
-    _cache_panel(left, lists, shapes, lines, size)
+    kv_size, ratio, hold = _panels(ax)
+    _cache_panel(kv_size, lists, shapes, lines, size)
     names = [_row_name(name, alike) for (_, name), alike in zip(table.index, table["alike"], strict=True)]
-    left.set_yticks(lines, names, fontsize=size)
+    kv_size.set_yticks(lines, names, fontsize=size)
     heading: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": size, "weight": "bold", "color": style.INK}
-    left.text(-0.02, len(lists) + 0.55, "architectures", transform=left.get_yaxis_transform(), **heading)
+    kv_size.text(-0.02, len(lists) + 0.55, "architectures", transform=kv_size.get_yaxis_transform(), **heading)
     _stems(ratio, lists, "decode_cost_ratio", "s", size, "1")
     _heading(ratio, "answer to\nprompt cost", size)
     _stems(hold, lists, "hold_price", "D", size, "USD/token/s")
     _heading(hold, "to keep 1M\ntokens 1 h", size)
-    for panel in (left, ratio, hold):
+    for panel in (kv_size, ratio, hold):
         panel.set_ylim(bottom, top)
         panel.tick_params(axis="x", labelsize=size)
         panel.tick_params(axis="y", length=0)
@@ -339,5 +339,5 @@ def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
     }
     if table["alike"].any():
         entries["alike: older lists of the vendor, equal intervals"] = Line2D([], [], linestyle="none")
-    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, -0.01), "frameon": False}
-    ax.legend(list(entries.values()), list(entries), fontsize=size, ncols=2, **place)
+    position: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, -0.01), "frameon": False}
+    ax.legend(list(entries.values()), list(entries), fontsize=size, ncols=2, **position)

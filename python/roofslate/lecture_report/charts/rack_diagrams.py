@@ -74,13 +74,13 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
         "all_to_all_bytes_per_layer",
     )
     marks = {name: number(name, **inputs) for name in named}
-    experts, chosen, chips, left = (
+    experts, chosen, chips, leftover = (
         whole(name, marks[name]) for name in ("experts", "experts_per_token", "expert_parallel", "leftover_experts")
     )
     each = int(marks["experts_per_chip"])
     rows = []
     for chip in (c for c in left_out(chips, _MOST_CHIPS, 5) if c is not None):
-        first, count = chip * each + min(chip, left), each + (chip < left)
+        first, count = chip * each + min(chip, leftover), each + (chip < leftover)
         rows += [(first + e, chip) for e in left_out(count, _MOST_EXPERTS) if e is not None]
     drawn = chosen if len(rows) == experts else min(chosen, _MOST_ACTIVE, len(rows))
     active = {int((j + 0.5) * len(rows) / drawn) for j in range(drawn)}
@@ -140,15 +140,15 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
     width = {None: 0.7}
     experts = {chip: table.index[table["chip"] == chip].to_numpy() for chip in shown if chip is not None}
     widest = max(1, *(len(of_chip) + _gaps(of_chip) for of_chip in experts.values()))
-    x, left, top = 0.0, [], (5.9, 4.0)
+    x, starts, top = 0.0, [], (5.9, 4.0)
     for chip in shown:
-        left.append(x)
+        starts.append(x)
         x += width[None] * widest if chip is None else widest + 0.7
     right = x - 0.3
     middle, unit = (right - 0.4) / 2, right / 12
     size = letters(ax, 9, (7.2, 3.6))
     router = (middle, 8.0)
-    for chip, start in zip(shown, left, strict=True):
+    for chip, start in zip(shown, starts, strict=True):
         if chip is None:
             at = (start + width[None] * widest / 2 - 0.2, sum(top) / 2)
             ax.text(*at, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
@@ -214,8 +214,8 @@ def _experts(
 ) -> None:
     """Draw the experts of a chip, and the arrows to and from those that the token uses."""
     gap = _gaps(experts)
-    for place, expert in enumerate(experts):
-        x = start + place + (gap if gap and place == len(experts) - 1 else 0)
+    for index, expert in enumerate(experts):
+        x = start + index + (gap if gap and index == len(experts) - 1 else 0)
         active = bool(table.loc[expert, "active"])
         _glyph(ax, x + 0.1, 0.8, rows, _BUSY if active else _IDLE, "active" if active else "idle")
         if active:
@@ -229,7 +229,7 @@ def _experts(
 def _layer_words(ax: Axes, marks: dict[str, float], drawn: int, at: tuple[float, float, float], size: float) -> None:
     middle, right, unit = at
     chosen = marks["experts_per_token"]
-    out, back = (style.text_of(marks[f"{way}_bytes_per_layer"], "byte") for way in ("dispatch", "combine"))
+    out, back = (style.text_of(marks[f"{phase}_bytes_per_layer"], "byte") for phase in ("dispatch", "combine"))
     part = f" ({drawn} drawn)" if drawn < chosen else ""
     picks = f"picks {chosen:,.0f} of {marks['experts']:,.0f}{part},\na copy of it stands on every chip"
     small: dict[str, Any] = {"fontsize": size, "va": "center", "color": style.NOTE}
@@ -330,13 +330,13 @@ def rack(ax: Axes, table: pd.DataFrame) -> None:
     size = letters(ax, 9, (7.2, 3.6))
     width = 12.0
     where = {}
-    for low, high, way, first, shown in rows:
+    for low, high, direction, first, shown in rows:
         for k, at in zip(shown, _spread(shown, width), strict=True):
             if k is None:
                 ax.text(at, (low + high) / 2, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
                 continue
-            where[first + k] = (at, low if way > 0 else high)
-            _chip(ax, at, (low, high), way, f"chip {first + k}", size)
+            where[first + k] = (at, low if direction > 0 else high)
+            _chip(ax, at, (low, high), direction, f"chip {first + k}", size)
     inner = left_out(switches, _MOST_SWITCHES)
     stands = {}
     for s, at in zip(inner, _spread(inner, width), strict=True):
@@ -361,16 +361,16 @@ def _spread(shown: Sequence[int | None], width: float) -> list[float]:
     return [width * (k + 0.5) / len(shown) for k in range(len(shown))]
 
 
-def _chip(ax: Axes, at: float, rows: tuple[float, float], way: int, name: str, size: float) -> None:
+def _chip(ax: Axes, at: float, rows: tuple[float, float], direction: int, name: str, size: float) -> None:
     """Draw a chip with its network card at the outside, and the line that leads from there."""
     low, high = rows
     box(ax, (at - 0.75, low), (1.5, high - low), "chip", **CHIP)
     ax.text(at, (low + high) / 2, name, ha="center", va="center", fontsize=size, zorder=4)
-    edge = high if way > 0 else low
+    edge = high if direction > 0 else low
     card: dict[str, Any] = {"facecolor": "#F6DFD0", "edgecolor": OUTSIDE}
-    box(ax, (at - 0.3, edge if way > 0 else edge - 0.3), (0.6, 0.3), "card", **card)
-    out = 9.45 if way > 0 else 0.55
-    ax.plot([at, at], [edge + 0.3 * way, out], linewidth=1.1, gid="out", zorder=2.2, **CROSSING)
+    box(ax, (at - 0.3, edge if direction > 0 else edge - 0.3), (0.6, 0.3), "card", **card)
+    out = 9.45 if direction > 0 else 0.55
+    ax.plot([at, at], [edge + 0.3 * direction, out], linewidth=1.1, gid="out", zorder=2.2, **CROSSING)
 
 
 def _cable(ax: Axes, chip: tuple[float, float], switch: tuple[float, float], on_path: bool, size: float) -> None:

@@ -117,16 +117,19 @@ def cable_density(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
-    """Draw a rack: switches in the middle, trays above and below, cables from each tray along the rack."""
+    """Draw a rack of switches, trays and cables.
+
+    Switches are in the middle, with trays above and below. Cables run from each tray along the rack.
+    """
     drawn = min(trays, _MOST_TRAYS)
     box(ax, (x, 0), (1, 1.05), "rack", facecolor="none", edgecolor=style.INK, linewidth=1.3)
     box(ax, (x + 0.06, 0.465), (0.88, 0.12), "switch", facecolor="#DCE9F3", edgecolor=INSIDE, zorder=3)
     ax.text(x + 0.5, 0.525, "switches", ha="center", va="center", fontsize=size, color=WORD, zorder=4)
     step = 0.42 / drawn
     lanes = drawn * _CABLES_OF_A_TRAY
-    for way in (1, -1):
+    for direction in (1, -1):
         for k in range(drawn):  # from the switches outwards
-            middle = 0.525 + way * (0.1 + (k + 0.5) * step)
+            middle = 0.525 + direction * (0.1 + (k + 0.5) * step)
             box(
                 ax,
                 (x + 0.06, middle - 0.36 * step),
@@ -140,7 +143,7 @@ def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
                 lane = x + 0.5 + 0.76 * ((k + c * drawn + 0.5) / lanes - 0.5)
                 ax.plot(
                     [lane, lane],
-                    [middle, 0.525 + 0.06 * way],
+                    [middle, 0.525 + 0.06 * direction],
                     color=INSIDE,
                     linewidth=1.4 if drawn <= 4 else 0.8,
                     linestyle="-",
@@ -168,9 +171,9 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
     if limit < top:
         dashed: dict[str, Any] = {"color": OUTSIDE, "linestyle": (0, (5, 2)), "linewidth": 1.4}
         ax.axhline(limit, label="cable_limit", **dashed)
-        room = f"room for {style.text_of(limit, '1', 4)} cables"
+        note = f"room for {style.text_of(limit, '1', 4)} cables"
         low = limit - 0.02 * top
-        ax.text(chips[-1], low, room, ha="right", va="top", fontsize=size, color=OUTSIDE, bbox=style.HALO)
+        ax.text(chips[-1], low, note, ha="right", va="top", fontsize=size, color=OUTSIDE, bbox=style.HALO)
     if most < chips[-1]:
         ax.axvspan(
             most, chips[-1], facecolor="none", edgecolor="#C9C9C9", hatch="///", linewidth=0, gid="no room", zorder=0
@@ -180,7 +183,7 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
         ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (1, 1)), linewidth=1.4, label=name)
         at = (marks[name], top * (0.04 + 0.09 * k))
         ax.text(*at, f" {_LIMITED[name]}", fontsize=size, color=style.INK, va="bottom", bbox=style.HALO, zorder=3)
-    for word, way in (("", 1), ("doubled_", -1)):
+    for word, direction in (("", 1), ("doubled_", -1)):
         x, y = marks[f"{word}scale_up_domain"], marks[f"{word}rack_cables"]
         ax.plot(x, y, "o", color=style.INK, markersize=6, label=f"{word}rack", zorder=4)
         count, full = style.text_of(y, "1", 4), style.text_of(marks[f"{word}cable_density"], "1")
@@ -191,7 +194,7 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
             xytext=(-8, 4),
             textcoords="offset points",
             ha="right",
-            va="bottom" if way > 0 else "center",
+            va="bottom" if direction > 0 else "center",
             fontsize=size,
             bbox=style.HALO,
             zorder=3.5,
@@ -303,7 +306,7 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_axis_off()
     size = letters(ax, 8.5, scale_up_domains.size)
     places = ((0.19, 0.27), (0.5, 0.27), (0.81, 0.19))  # left and width of the panels, in shares
-    panels = [ax.inset_axes((left, 0.09, width, 0.79)) for left, width in places]
+    panels = [ax.inset_axes((x0, 0.09, width, 0.79)) for x0, width in places]
     for panel, (heading, _) in zip(panels, _HEADINGS, strict=True):
         panel.set(xscale="log", ylim=(len(table) - 0.5, -0.6))
         panel.text(0, 1.06, heading, transform=panel.transAxes, fontsize=size, va="bottom", weight="bold")

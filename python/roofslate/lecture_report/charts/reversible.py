@@ -138,28 +138,28 @@ def feistel(ax: Axes, table: pd.DataFrame) -> None:
                 if tell:
                     word = f"{table[half + after][step]:08x}"
                     ax.text(x, y, word, ha="center", va="center", fontsize=size, family="monospace", zorder=3)
-        for k, (left, right) in enumerate(itertools.pairwise(steps)):
-            if left is not None and right is not None:
+        for k, (previous, following) in enumerate(itertools.pairwise(steps)):
+            if previous is not None and following is not None:
                 ends = (at[k] + widths[k] / 2, at[k + 1] - widths[k + 1] / 2)
-                _round(ax, ends, row, right, backward=row == _LOWER, size=size)
+                _round(ax, ends, row, following, backward=row == _LOWER, size=size)
     _ends(ax, at, size)
     _frame(ax, (-_WORD[0] / 2 - 0.75, at[-1] + _WORD[0] / 2 + 0.25), (_LOWER - 1.0, _UPPER + _WIRES + 1.0))
 
 
 def _round(ax: Axes, ends: tuple[float, float], row: float, number: int, *, backward: bool, size: float) -> None:
-    """Draw one round between its two states; the way back is mirrored except for f."""
-    left, right = ends
+    """Draw one round between its two states, mirrored on the way back except for f."""
+    x0, x1 = ends
     top, bottom, middle = row + _WIRES, row, row + _WIRES / 2
-    at, cross = left + 0.5, left + 0.85
+    at, cross = x0 + 0.5, x0 + 0.85
     sign = (style.MINUS, "subtract") if backward else ("+", "add")
     thin: dict[str, Any] = {"color": style.INK, "linewidth": 1.0, "linestyle": "-"}
     for start, end in ((top, bottom), (bottom, top)):
         if backward:
-            ax.plot([right, right - 0.12, cross], [end, end, start], zorder=1, **thin)
-            arrow(ax, (cross, start), (left, start), "wire")
+            ax.plot([x1, x1 - 0.12, cross], [end, end, start], zorder=1, **thin)
+            arrow(ax, (cross, start), (x0, start), "wire")
         else:
-            ax.plot([left, cross, right - 0.12], [start, start, end], zorder=1, **thin)
-            arrow(ax, (right - 0.16, end), (right, end), "wire")
+            ax.plot([x0, cross, x1 - 0.12], [start, start, end], zorder=1, **thin)
+            arrow(ax, (x1 - 0.16, end), (x1, end), "wire")
     arrow(ax, (at, top), (at, middle + 0.27), "into f", color="#8A5A00")
     arrow(ax, (at, middle - 0.27), (at, bottom + 0.17), "out of f", color="#8A5A00")
     ax.plot(at, top, "o", color="#8A5A00", markersize=3.5, zorder=3)
@@ -226,7 +226,7 @@ def _revnet(
     size=(6.5, 4.3),
 )
 def revnet(ax: Axes, table: pd.DataFrame) -> None:
-    """A reversible network: activations forward, and computed again in lockstep with the gradients.
+    """A reversible network: activations forward, recomputed in step with the gradients.
 
     Deep networks are drawn in part.
 
@@ -268,15 +268,15 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
     if None in steps:
         for row in (_FORWARD, _BACKWARD):
             ax.text(steps.index(None) * _PITCH, row, style.ELLIPSIS, ha="center", va="center", fontsize=16)
-    reversible, whole = (style.text_of(marks[name], "byte") for name in ("reversible_bytes", "stored_bytes"))
-    left: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": size}
-    ax.text(-0.5, _FORWARD + 1.75, "forward: add to the one before last", color=style.INK, **left)
-    ax.text(-0.5, _BACKWARD - 2.25, "backward: take away, with the gradients in step", color=style.RED, **left)
+    reversible, total = (style.text_of(marks[name], "byte") for name in ("reversible_bytes", "stored_bytes"))
+    left_aligned: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": size}
+    ax.text(-0.5, _FORWARD + 1.75, "forward: add to the one before last", color=style.INK, **left_aligned)
+    ax.text(-0.5, _BACKWARD - 2.25, "backward: take away, with the gradients in step", color=style.RED, **left_aligned)
     middle = (_FORWARD + _BACKWARD) / 2
-    right = {**left, "ha": "right", "color": "#0072B2", "weight": "bold"}
-    ax.text(end - _PITCH - 0.2, middle, f"kept: the last two, {reversible}", **right)
+    right_aligned = {**left_aligned, "ha": "right", "color": "#0072B2", "weight": "bold"}
+    ax.text(end - _PITCH - 0.2, middle, f"kept: the last two, {reversible}", **right_aligned)
     if last > 2:
-        ax.text(-0.5, middle, f"kept otherwise: {whole}", color=style.NOTE, **left)
+        ax.text(-0.5, middle, f"kept otherwise: {total}", color=style.NOTE, **left_aligned)
     _frame(ax, (-0.75, end + 0.75), (_BACKWARD - 2.6, _FORWARD + 2.1))
 
 
@@ -303,10 +303,10 @@ def _layer(ax: Axes, at: tuple[float, float, float], number: int, size: float) -
 
 def _function(ax: Axes, ends: tuple[float, float], row: float, number: int, size: float) -> None:
     start, end = ends
-    way = math.copysign(1, end - start)
+    direction = math.copysign(1, end - start)
     middle = (start + end) / 2
-    arrow(ax, (start + 0.36 * way, row), (middle - 0.27 * way, row), "into f", color="#8A5A00")
-    arrow(ax, (middle + 0.27 * way, row), (end - 0.36 * way, row), "out of f", color="#8A5A00")
+    arrow(ax, (start + 0.36 * direction, row), (middle - 0.27 * direction, row), "into f", color="#8A5A00")
+    arrow(ax, (middle + 0.27 * direction, row), (end - 0.36 * direction, row), "out of f", color="#8A5A00")
     round_box(ax, (middle, row), (0.54, 0.5), "function", **_FUNCTION)
     ax.text(middle, row, f"$f_{{{number}}}$", ha="center", va="center", fontsize=size + 0.5, zorder=3)
 

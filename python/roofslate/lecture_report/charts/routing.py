@@ -158,9 +158,9 @@ def _imbalance_vs_tokens(**inputs: Any) -> pd.DataFrame:
     cases = {}
     for name, (chips, placement) in _CASES.items():
         copies = {"redundant_experts": _COPIES} if placement == "rebalanced" else {}
-        own = {"expert_parallel": chips, "expert_placement": placement, "routed_tokens": tokens}
+        layout = {"expert_parallel": chips, "expert_placement": placement, "routed_tokens": tokens}
         drift = {"expert_statistics_drift"} if placement == "as_placed" else set()
-        cases[name] = {**{name: x for name, x in routed.items() if name not in drift}, **copies, **own}
+        cases[name] = {**{name: x for name, x in routed.items() if name not in drift}, **copies, **layout}
     table = tabulated(datasets(["expert_imbalance"], "case", cases), ["case", "routed_tokens"], "imbalance_vs_tokens")
     last = table["expert_imbalance"].groupby("case").last()
     marks = {

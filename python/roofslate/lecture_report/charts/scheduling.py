@@ -190,7 +190,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
 
 def _just_missed(ax: Axes, marks: dict[str, float]) -> None:
     red, y = style.RED, 0.55
-    whole, wait, ride = (style.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
+    total, wait, ride = (style.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
     start = marks["just_missed"]
     board, out = start + marks["just_missed_wait"], start + marks["just_missed_time"]
     note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": red}
@@ -199,4 +199,4 @@ def _just_missed(ax: Axes, marks: dict[str, float]) -> None:
     style.bracket(ax, start, board, y, f"waits {wait}", color=red)
     style.bracket(ax, board, out, y, f"rides {ride}", color=red)
     ax.plot([out, out], [y - 0.13, y + 0.13], color=red, linewidth=1, linestyle="-")
-    ax.annotate(f"{whole} in all", (out, y), xytext=(8, 0), weight="bold", **note)
+    ax.annotate(f"{total} in all", (out, y), xytext=(8, 0), weight="bold", **note)

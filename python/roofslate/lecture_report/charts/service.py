@@ -80,7 +80,7 @@ def _latency_vs_rate(*, time_to_first_token_target: Any = 2.0, **inputs: Any) ->
     size=(6.5, 4.2),
 )
 def latency_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
-    """Percentiles of the time to first token against the arrival rate, with the knee and a promise.
+    """Percentiles of the time to first token by arrival rate, with the knee and a promise.
 
     Parameters
     ----------
@@ -261,12 +261,12 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
     service = filled({"arrival_rate": 50.0, **inputs}, _SERVICE, scenario=_SCENARIO)
     least = numbers(["replicas_for_load"], **service)
     fleets = np.arange(1, _MOST_REPLICAS + 1)
-    found = tabulated(dataset(list(_LINES), **service, replicas=fleets), "replicas", "replicas_vs_promise")
+    latencies = tabulated(dataset(list(_LINES), **service, replicas=fleets), "replicas", "replicas_vs_promise")
     promises = np.geomspace(0.05, 10, 160)
     columns = {}
     for name in _LINES:
-        kept = found[name].to_numpy()[None, :] <= promises[:, None]
-        columns[f"{name}_replicas"] = np.where(kept.any(axis=1), fleets[kept.argmax(axis=1)], np.nan)
+        meets = latencies[name].to_numpy()[None, :] <= promises[:, None]
+        columns[f"{name}_replicas"] = np.where(meets.any(axis=1), fleets[meets.argmax(axis=1)], np.nan)
     table = pd.DataFrame(columns, index=pd.Index(promises, name="time_to_first_token_target"))
     tail = table["time_to_first_token_p99_replicas"]
     strict = float(tail.to_numpy()[np.searchsorted(promises, _STRICT) - 1])
@@ -337,8 +337,8 @@ def replicas_vs_promise(ax: Axes, table: pd.DataFrame) -> None:
         known = y.dropna()
         if len(known):
             ends.append((float(known.index[0]), float(known.iloc[0]), label, look["color"]))
-    for left, top, label, color in ends:
-        ax.annotate(label, (left, top), xytext=(4, 4), textcoords="offset points", fontsize=9, color=color)
+    for start, top, label, color in ends:
+        ax.annotate(label, (start, top), xytext=(4, 4), textcoords="offset points", fontsize=9, color=color)
     high = float(table.max(numeric_only=True).max())
     ax.set_ylim(0.7 * least, 1.6 * max(high, least))
     free = marks["free_promise"]
@@ -366,8 +366,8 @@ def _hit_rate_vs_capacity(**inputs: Any) -> pd.DataFrame:
     ceiling = numbers(["prefix_hit_ceiling"], **agent)
     table = tabulated(hits, "prefix_cache_capacity", "hit_rate_vs_capacity", **ceiling)
     half = ceiling["prefix_hit_ceiling"] / 2
-    room = float(np.interp(half, table["prefix_hit_rate"], np.asarray(table.index, dtype=float)))
-    table.attrs["marks"]["half_capacity"] = room
+    half_capacity = float(np.interp(half, table["prefix_hit_rate"], np.asarray(table.index, dtype=float)))
+    table.attrs["marks"]["half_capacity"] = half_capacity
     table.attrs["units"]["half_capacity"] = "byte"
     return table
 
@@ -394,7 +394,7 @@ def _hit_rate_vs_capacity(**inputs: Any) -> pd.DataFrame:
     size=(6.5, 4.0),
 )
 def hit_rate_vs_capacity(ax: Axes, table: pd.DataFrame) -> None:
-    """Share of prompt tokens, and of requests, that a prefix cache serves, against its capacity.
+    """Shares of prompt tokens and of requests that a prefix cache serves, by its capacity.
 
     Parameters
     ----------

@@ -36,7 +36,10 @@ _MODEL = ("active_parameters", "total_parameters", "bytes_per_weight", "weight_f
 
 
 def board(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Complete inputs by the board's scenario: its round model on a rack with a balance of 300."""
+    """Complete inputs by the board's scenario.
+
+    It is a model with round numbers on a rack with a balance of 300.
+    """
     lecture = models["lecture"]
     # bytes of a weight follow from its format, if only that is given
     names = [name for name in _MODEL if name != "bytes_per_weight" or "weight_format" not in inputs]
@@ -85,21 +88,21 @@ def memory_end(axis: str, points: Any, inputs: dict[str, Any]) -> float:
     with contextlib.suppress(MissingInput):
         fits = dataset(["memory_fits"], **{**inputs, axis: points})["memory_fits"]
         if axis in fits.dims:
-            along, unfit = fits[axis].to_numpy(), fits.to_numpy() == 0
+            coordinates, unfit = fits[axis].to_numpy(), fits.to_numpy() == 0
             first = int(unfit.argmax())
-            return float(along[max(first - 1, 0) : first + 1].mean()) if unfit.any() else math.inf
+            return float(coordinates[max(first - 1, 0) : first + 1].mean()) if unfit.any() else math.inf
     return math.inf
 
 
 def hatched(ax: Axes, end: float, height: float | None = None) -> None:
     """Hatch the range without memory, labeled, in the look of `rs.plot`."""
-    left, right = ax.get_xlim()
-    if end >= right:
+    x_min, x_max = ax.get_xlim()
+    if end >= x_max:
         return
-    start = max(end, left)
-    ax.axvspan(start, right, label="does not fit", zorder=0.5, **style.UNFIT)
+    start = max(end, x_min)
+    ax.axvspan(start, x_max, label="does not fit", zorder=0.5, **style.UNFIT)
     if height is not None:
-        middle = math.sqrt(start * right) if ax.get_xscale() == "log" else (start + right) / 2
+        middle = math.sqrt(start * x_max) if ax.get_xscale() == "log" else (start + x_max) / 2
         words: dict[str, Any] = {"fontsize": 9, "color": style.NOTE, "bbox": style.HALO, "zorder": 4}
         at = ax.get_xaxis_transform()
         ax.text(middle, height, "does not fit", transform=at, ha="center", va="center", **words)
@@ -177,10 +180,10 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     size=(6.4, 3.9),
 )
 def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
-    """Decode as a tensor: tokens along one axis, the embedding along the other, one column new.
+    """Decode as a tensor of tokens and embedding, with one new column.
 
-    Arrows run from the new token to all old ones, whose keys and values it reads. Long contexts and wide embeddings are
-    drawn in part.
+    Tokens are on the horizontal axis, the embedding on the vertical one. Arrows run from the new token to
+    all old ones, whose keys and values it reads. Long contexts and wide embeddings are drawn in part.
 
     Parameters
     ----------
@@ -198,10 +201,10 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     marks = table.attrs["marks"]
     rows = min(int(marks["hidden_size"]), _MOST_ROWS)
     token = table.index.to_numpy()
-    left = token.searchsorted(token)  # columns start at 0
+    columns = token.searchsorted(token)  # columns start at 0
     skipped = len(token) <= token[-1]
     half = _MOST_TOKENS // 2
-    at = [float(k + (1.2 if skipped and k >= half else 0)) for k in left]
+    at = [float(k + (1.2 if skipped and k >= half else 0)) for k in columns]
     new = at[-1]
     for k, x in enumerate(at):
         fresh = k == len(at) - 1
@@ -225,12 +228,12 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
         ax.text(half + 0.6, rows / 2, style.ELLIPSIS, ha="center", va="center", fontsize=14)
     width = new + 1
     rise = 0.5 * (0.28 * new + 0.1) + 0.15  # of the longest arrow
-    each, whole = (style.text_of(marks[name], "byte") for name in ("kv_bytes_per_token", "kv_bytes"))
+    each, total = (style.text_of(marks[name], "byte") for name in ("kv_bytes_per_token", "kv_bytes"))
     past = style.text_of(marks["context_length"], "token/sequence", 4)
     ax.text(
         new / 2 + 0.5,
         rows + rise + 0.2,
-        f"KV cache: read for every past token,\n{past} × {each} = {whole}",
+        f"KV cache: read for every past token,\n{past} × {each} = {total}",
         color="#8A5A00",
         ha="center",
         va="bottom",
@@ -306,7 +309,10 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
 
 
 def _bound_side(table: pd.DataFrame, crossing: float, overlap: str) -> str:
-    """Describe the side of the crossing on which memory or compute binds, empty without overlap."""
+    """Describe the side of the crossing on which memory or compute binds.
+
+    Without overlap the text is empty.
+    """
     if overlap == "none":
         return ""
     memory = table["memory_time" if overlap == "board" else "weight_fetch_time"]

@@ -224,10 +224,10 @@ def _draw_columns(ax: Axes, rows: dict[float, dict[Any, Any]]) -> None:
         return
     transform = blended_transform_factory(ax.transAxes, ax.transData)
     right = ax.get_xlim()[1]
-    room = 0.34
-    ax.set_xlim(0, right / (1 - room))
+    column_share = 0.34
+    ax.set_xlim(0, right / (1 - column_share))
     ax.spines["bottom"].set_bounds(0, right)
-    ax.xaxis.label.set_x((1 - room) / 2)
+    ax.xaxis.label.set_x((1 - column_share) / 2)
     heads = {0.775: "passes", 0.99: "KV cache read"}
     look: dict[str, Any] = {"transform": transform, "ha": "right", "va": "center", "fontsize": 9}
     for x, word in heads.items():

@@ -98,24 +98,24 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
 
     marks = table.attrs["marks"]
     weights, caches, used = (table[name].to_numpy().tolist() for name in (*_PARTS, "hbm_used"))
-    stages, place = table.index.to_list(), [float(x) for x in range(len(table))]
+    stages, positions = table.index.to_list(), [float(x) for x in range(len(table))]
     points = max(6.5, letters(ax, 9, memory_vs_stages.size))
     below: dict[str, Any] = {"color": "#F6DDAE", "edgecolor": "#8A5A00", "hatch": "....", "label": _PARTS[1]}
     above: dict[str, Any] = {"color": "#A8764A", "edgecolor": "white", "label": _PARTS[0]}
-    ax.bar(place, caches, 0.52, **{**below, "facecolor": below.pop("color")})
-    ax.bar(place, weights, 0.52, bottom=caches, **{**above, "facecolor": above.pop("color")})
+    ax.bar(positions, caches, 0.52, **{**below, "facecolor": below.pop("color")})
+    ax.bar(positions, weights, 0.52, bottom=caches, **{**above, "facecolor": above.pop("color")})
     capacity = marks["hbm_capacity"]
     top = max(used)
     limited = capacity < 1.6 * top
     high = 1.2 * max(top, capacity if limited else 0.0)
     ax.set(xlim=(-0.5, 1.16 * len(table) - 0.19), ylim=(0, high), xlabel="pipeline stages, a rack each")
     ax.set_ylabel("memory of a chip that is taken")
-    ax.set_xticks(place, [style.text_of(count, "1") for count in stages])
+    ax.set_xticks(positions, [style.text_of(count, "1") for count in stages])
     ax.spines["bottom"].set_bounds(-0.5, len(table) - 0.5)
     ax.xaxis.label.set_x(0.5 * len(table) / (1.16 * len(table) + 0.31))
     style.scale_ticks(ax.yaxis, "byte/chip")
     halo = {**style.HALO, "pad": 0.8}
-    for x, cache, weight, both in zip(place, caches, weights, used, strict=True):
+    for x, cache, weight, both in zip(positions, caches, weights, used, strict=True):
         for low, part in ((0, cache), (cache, weight)):
             text = style.text_of(part, "byte/chip")
             inside(ax, (x - 0.26, low, 0.52, part), text, points, bbox=halo)
@@ -128,26 +128,26 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
     ax.annotate(word, (edge, y), xytext=(6, 0), **note)
     y = max(used[-1] - weights[-1] / 2, y + 0.14 * high)
     ax.annotate("weights:\ndivided", (edge, y), xytext=(6, 0), **note)
-    room = style.text_of(capacity, "byte/chip")
+    limit = style.text_of(capacity, "byte/chip")
     if limited:
         ax.plot(
             [-0.5, len(table) - 0.5], [capacity] * 2, color=style.RED, linestyle="--", linewidth=1.4, label="capacity"
         )
         ax.axhspan(capacity, high, label="does not fit", zorder=0.5, **style.UNFIT)
-        ax.annotate(f"memory of a chip\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **note)
+        ax.annotate(f"memory of a chip\n{limit}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **note)
     else:
-        ax.text(0.99, 0.97, f"memory of a chip {room}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
+        ax.text(0.99, 0.97, f"memory of a chip {limit}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
     alike = marks["break_even_stages"]
     if stages[0] < alike < stages[-1]:
-        x = float(np.interp(math.log(alike), np.log(stages), place))
+        x = float(np.interp(math.log(alike), np.log(stages), positions))
         ax.plot([x, x], [0, 0.93 * high], color=style.RED, linestyle=":", linewidth=1.4, label="break-even", zorder=0.5)
-        left = x < len(table) / 2
+        on_left = x < len(table) / 2
         text = f"KV cache and weights are equal at {style.text_of(alike, '1')}"
         ax.annotate(
             text,
             (x, 0.965 * high),
-            xytext=(-7 if left else 7, 0),
-            ha="left" if left else "right",
+            xytext=(-7 if on_left else 7, 0),
+            ha="left" if on_left else "right",
             color=style.RED,
             **note,
         )
@@ -265,11 +265,11 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
     for boxes, y, gid, total in zip(times, (-0.05, -1.3), ("stage", "alone"), (pipelined, alone), strict=True):
         for work in records(boxes):
             start, stop = (scale * time for time in (work.start, work.end))
-            place = (start, y, stop - start, 0.66)
-            box(ax, place[:2], place[2:], gid, **_DARK)
+            bounds = (start, y, stop - start, 0.66)
+            box(ax, bounds[:2], bounds[2:], gid, **_DARK)
             cut = shown < stages and work.stage == shown - 1
             text = f"{style.ELLIPSIS} of {stages:,}" if cut else style.text_of(marks["stage_time"], "s")
-            inside(ax, place, text, points, color="white")
+            inside(ax, bounds, text, points, color="white")
             if gid == "stage" and marks["hop_latency"] > 0:
                 gap = (stop, y, scale * marks["hop_latency"], 0.66)
                 box(ax, gap[:2], gap[2:], "hop", facecolor="#F9DDD0", edgecolor=style.RED)

@@ -119,13 +119,13 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
     positive = costs[costs > 0]
     least, most = (positive.min(), positive.max()) if positive.size else (1e-3, 1.0)
     most = max(most, 100 * least)
-    panels = style.panels(ax, 2, left=0.15, gap=0.07, bottom=0.2, top=0.08)
+    panels = style.panels(ax, 2, left_margin=0.15, gap=0.07, bottom=0.2, top=0.08)
     for panel, (name, words) in zip(panels, _WAYS.items(), strict=True):
         panel.set(xscale="log", xlim=(least / 3, most * (most / least) ** 0.45), ylim=(len(ways) - 0.5, -0.6))
         panel.set_title(words.format(style.moment(marks["hold_time"])), fontsize=9.5, weight="normal", pad=4)
         panel.hlines(range(len(ways)), *panel.get_xlim(), color="#DDDDDD", linewidth=0.8, zorder=0)
-        for y, way in enumerate(ways):
-            cost, look = float(table.loc[way, name]) / factor, looks[way]
+        for y, option in enumerate(ways):
+            cost, look = float(table.loc[option, name]) / factor, looks[option]
             note: dict[str, Any] = {
                 "textcoords": "offset points",
                 "va": "center",
@@ -134,7 +134,7 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
             }
             if cost > 0:
                 dot = {"color": look["color"], "marker": look["marker"], "markersize": 8, "linestyle": "none"}
-                panel.plot(cost, y, label=f"{name} {way}", **dot)
+                panel.plot(cost, y, label=f"{name} {option}", **dot)
                 panel.annotate(_dollars(cost), (cost, y), xytext=(8, 0), bbox=style.HALO, **note)
             else:
                 panel.annotate("nothing", (panel.get_xlim()[0], y), xytext=(6, 0), bbox=style.HALO, **note)
@@ -185,7 +185,7 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
     ways["least"] = pd.concat(list(ways.values()), axis="columns").min(axis="columns").to_frame("cost")
     table = pd.concat(ways, names=["way"])
     tariff = api_prices["Claude Opus 5"]
-    times = {f"switch_to_{way}": t for way, (t, _) in switches.items() if t > 0}
+    times = {f"switch_to_{option}": t for option, (t, _) in switches.items() if t > 0}
     times |= {name: units.to_base(tariff[name], "s") for name in ("cache_write_time", "long_cache_write_time")}
     table.attrs["marks"] = {**times, "recompute_cost": again}
     costs = dict.fromkeys(["cost", "recompute_cost"], "USD/token")
@@ -237,66 +237,66 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     marks, switches = table.attrs["marks"], table.attrs["switches"]
-    ways = [way for way in table.index.unique("way") if way != "least"]
+    ways = [option for option in table.index.unique("way") if option != "least"]
     looks = looks_of(ways)
-    costs: dict[str, pd.Series] = {str(way): rows.droplevel("way") for way, rows in table["cost"].groupby("way")}
-    for way in ways:
-        if not costs[way].min() > 0:
-            raise ValueRangeError(f"the chart tier_cost has logarithmic axes, and {way} costs nothing")
+    costs: dict[str, pd.Series] = {str(option): rows.droplevel("way") for option, rows in table["cost"].groupby("way")}
+    for option in ways:
+        if not costs[option].min() > 0:
+            raise ValueRangeError(f"the chart tier_cost has logarithmic axes, and {option} costs nothing")
     least = costs["least"]
     waits = least.index.to_numpy()
-    left, right = float(waits[0]), float(waits[-1])
+    shortest, longest = float(waits[0]), float(waits[-1])
     low, high = least.min() / 30, 3 * table["cost"].max()
-    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, high))
+    ax.set(xscale="log", yscale="log", xlim=(shortest, longest), ylim=(low, high))
     ax.set(xlabel="time from one use to the next", ylabel="cost of a use")
     ax.plot(waits, least, label="least", **{**style.BOLD, "linewidth": 6, "alpha": 0.22, "zorder": 1})
-    for way in ways:
-        line = {key: looks[way][key] for key in ("color", "linestyle")}
-        ax.plot(waits, costs[way], label=way, linewidth=1.7, zorder=2, **line)
-    style.label_ends(ax, [(right, float(costs[way].iloc[-1]), way, looks[way]["color"]) for way in ways])
+    for option in ways:
+        line = {key: looks[option][key] for key in ("color", "linestyle")}
+        ax.plot(waits, costs[option], label=option, linewidth=1.7, zorder=2, **line)
+    style.label_ends(ax, [(longest, float(costs[option].iloc[-1]), option, looks[option]["color"]) for option in ways])
     note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
     for name in ("cache_write_time", "long_cache_write_time"):
-        if left <= marks[name] <= right:
+        if shortest <= marks[name] <= longest:
             ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label=name)
             top: dict[str, Any] = {"xytext": (-3, -2), "ha": "right", "va": "top", "rotation": 90, "color": style.NOTE}
             ax.annotate(style.moment(marks[name]), (marks[name], high), **top, **note)
-    for way, (start, stop) in _stretches(switches, left, right).items():
+    for option, (start, stop) in _stretches(switches, shortest, longest).items():
         middle: dict[str, Any] = {
             "xytext": (0, 4),
             "ha": "center",
             "va": "bottom",
-            "color": looks[way]["color"],
+            "color": looks[option]["color"],
             "weight": "bold",
         }
         said = ax.annotate(
-            way, (math.sqrt(start * stop), low), bbox=style.HALO, gid=f"cheapest {way}", **middle, **note
+            option, (math.sqrt(start * stop), low), bbox=style.HALO, gid=f"cheapest {option}", **middle, **note
         )
-        if math.log(stop / start) < 0.09 * math.log(right / left):
+        if math.log(stop / start) < 0.09 * math.log(longest / shortest):
             said.set_rotation(90)
-        if start == left:
+        if start == shortest:
             continue
-        cost = switches[way][1]
+        cost = switches[option][1]
         ax.plot([start] * 2, [low, cost], color=style.INK, linewidth=0.8, linestyle="-", zorder=1)
-        ax.plot(start, cost, "o", color=style.INK, markersize=5.5, label=f"switch to {way}", zorder=4)
+        ax.plot(start, cost, "o", color=style.INK, markersize=5.5, label=f"switch to {option}", zorder=4)
         beyond = ax.transData.transform((start, cost))[0] - ax.transAxes.transform((0, 0))[0]
         near = beyond < 58 * ax.figure.dpi / 72  # no room for words to the left of it
-        place: dict[str, Any] = {"xytext": (7, -4), "va": "top"} if near else {"xytext": (-6, 5), "ha": "right"}
+        offset: dict[str, Any] = {"xytext": (7, -4), "va": "top"} if near else {"xytext": (-6, 5), "ha": "right"}
         ax.annotate(
-            style.text_of(start, "s"), (start, cost), color=style.INK, bbox=style.HALO, zorder=1.5, **place, **note
+            style.text_of(start, "s"), (start, cost), color=style.INK, bbox=style.HALO, zorder=1.5, **offset, **note
         )
-    ax.spines["bottom"].set_bounds(left, right)
+    ax.spines["bottom"].set_bounds(shortest, longest)
     style.time_ticks(ax.xaxis)
     style.scale_ticks(ax.yaxis, "USD/token")
     ax.yaxis.set_major_formatter(lambda y, _: _power(y / units.convert_factor("USD/Mtoken", "USD/token")))
 
 
 def _stretches(
-    switches: Mapping[str, tuple[float, float]], left: float, right: float
+    switches: Mapping[str, tuple[float, float]], shortest: float, longest: float
 ) -> dict[str, tuple[float, float]]:
     """Ranges of the axis in which each way is cheapest."""
     ways, starts = list(switches), [*(start for start, _ in switches.values()), math.inf]
-    stretches = {way: (max(starts[k], left), min(starts[k + 1], right)) for k, way in enumerate(ways)}
-    return {way: (start, stop) for way, (start, stop) in stretches.items() if start < stop}
+    stretches = {option: (max(starts[k], shortest), min(starts[k + 1], longest)) for k, option in enumerate(ways)}
+    return {option: (start, stop) for option, (start, stop) in stretches.items() if start < stop}
 
 
 def _power(dollars: float) -> str:

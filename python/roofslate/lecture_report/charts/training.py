@@ -100,10 +100,10 @@ def _equal_cost(
         # e^x and e^-x are x and 1/x over an axis that counts by factors
         table["x"] = np.log(table.index) if pair == "exponential" else table.index
         tables.append(table)
-    whole = pd.concat(tables, keys=_PAIRS, names=["pair"])
-    whole.attrs["marks"] = marks
-    whole.attrs["units"] = dict.fromkeys([*whole.columns, *whole.index.names, *marks], "1")
-    return whole
+    combined = pd.concat(tables, keys=_PAIRS, names=["pair"])
+    combined.attrs["marks"] = marks
+    combined.attrs["units"] = dict.fromkeys([*combined.columns, *combined.index.names, *marks], "1")
+    return combined
 
 
 @chart(
@@ -148,17 +148,19 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
 
     marks = table.attrs["marks"]
     roomy = ax.get_window_extent().width > 4.5 * ax.figure.dpi
-    panels = style.panels(ax, 3, left=0.03, gap=0.06 if roomy else 0.12, bottom=0.14, top=0.13 if roomy else 0)
+    panels = style.panels(ax, 3, left_margin=0.03, gap=0.06 if roomy else 0.12, bottom=0.14, top=0.13 if roomy else 0)
     for panel, pair in zip(panels, _PAIRS, strict=True):
         exponential = pair == "exponential"
         rows = table.loc[pair]
         where = {mark: marks[f"{mark}_{pair}"] for mark in ("equal_cost_effort", "least_cost_effort")}
         meet, best = (float(np.log(x)) if exponential else x for x in where.values())
         part, least = marks[f"equal_part_{pair}"], marks[f"least_cost_{pair}"]
-        left, right = (rows["x"].iloc[0] if exponential else 0), rows["x"].iloc[-1]
+        x_min, x_max = (rows["x"].iloc[0] if exponential else 0), rows["x"].iloc[-1]
         top = max(2.4 * least, 1.03 * rows["effort_cost"].iloc[-1])
-        panel.set(xlim=(left, right), ylim=(0, top))
-        rising, falling = ((marks[f"{way}_coefficient"], marks[f"{way}_exponent"]) for way in ("rising", "falling"))
+        panel.set(xlim=(x_min, x_max), ylim=(0, top))
+        rising, falling = (
+            (marks[f"{trend}_coefficient"], marks[f"{trend}_exponent"]) for trend in ("rising", "falling")
+        )
         looks: dict[str, tuple[dict[str, Any], str]] = {
             "falling_cost": ({**style.KV, "linestyle": "--"}, _term(falling, -1, pair)),
             "rising_cost": (style.COMPUTE, _term(rising, 1, pair)),
@@ -171,7 +173,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
         panel.plot([best, best], [0, least], linestyle="-", label="least_line", **thin)
         panel.plot(meet, part, "o", markerfacecolor="white", color=style.INK, markersize=6, label="crossing", zorder=3)
         panel.plot(best, least, "o", color=style.RED, markersize=7, label="least", zorder=3)
-        ends = [(right, rows[name].iloc[-1], text, style.INK) for name, (_, text) in looks.items()]
+        ends = [(x_max, rows[name].iloc[-1], text, style.INK) for name, (_, text) in looks.items()]
         panel.set_xlabel(("logarithm of the effort" if roomy else "logarithm") if exponential else "effort")
         style.label_ends(panel, ends)
         ratio = marks[f"least_cost_ratio_{pair}"]
@@ -180,7 +182,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
         if roomy:
             panel.set_title(said, fontsize=9, weight="normal", loc="left", pad=4)
         panel.set_yticks([0, least], ["0", f"{least:.3g}"])
-        near = abs(meet - best) < (0.25 if roomy else 0.4) * (right - left)
+        near = abs(meet - best) < (0.25 if roomy else 0.4) * (x_max - x_min)
         ticks = [best] if near else sorted([best, meet])
         panel.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
 
@@ -264,9 +266,9 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a new figure by default.
     **inputs
         Of `lifetime_flops`: a model, tokens or traffic, `decode_inefficiency`. Without `model`, `hardware`
-        and `calibration` the lecture's model and its 200T served tokens supply what is left out. Tokens of training
-        that are not given cost as much. With
-        the price and the peak of chips, ``hardware=`` and ``prices=``, each bar also says what it costs.
+        and `calibration` the lecture's model and its 200T served tokens supply the omitted inputs. Tokens of training
+        that are not given cost as much. With the price and the peak of chips, ``hardware=`` and ``prices=``, each bar
+        also has its cost.
 
     Returns
     -------
@@ -275,10 +277,10 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
     from matplotlib.ticker import MaxNLocator
 
     marks = table.attrs["marks"]
-    place = range(len(table))
+    positions = range(len(table))
     color = style.COMPUTE["color"]
-    ax.bar(place, table["flops"], 0.62, color="white", edgecolor=color, hatch="////", label="flops", gid="flops")
-    ax.bar(place, table["done_flops"], 0.62, color=color, edgecolor=color, label="done_flops", gid="done")
+    ax.bar(positions, table["flops"], 0.62, color="white", edgecolor=color, hatch="////", label="flops", gid="flops")
+    ax.bar(positions, table["done_flops"], 0.62, color=color, edgecolor=color, label="done_flops", gid="done")
     top = 1.3 * table["flops"].max()
     ax.set(xlim=(-0.55, len(table) - 0.45), ylim=(0, top), ylabel="compute that training could do (FLOP)")
     ax.yaxis.set_major_locator(MaxNLocator(4))
@@ -286,7 +288,7 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
     wait = f" × {marks['decode_inefficiency']:.3g}"
     each = ("training_flops_per_parameter", "rl_flops_per_parameter", "flops_per_parameter_token")
     inches = ax.get_window_extent().width / ax.figure.dpi / len(table)
-    for x, (bucket, row), name in zip(place, table.iterrows(), each, strict=True):
+    for x, (bucket, row), name in zip(positions, table.iterrows(), each, strict=True):
         tokens = style.counted(row["tokens"], "token")
         formula = f"\n{marks[name]:.3g} × {weights} × {tokens}{wait if bucket != 'pretraining' else ''}"
         price = f", {style.text_of(row['cost'], 'USD')}" if "cost" in table else ""
@@ -300,11 +302,11 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
             fontsize=9 if inches > 1.4 else 7.5,
             linespacing=1.35,
         )
-    for x, low, high in zip(place, table["done_flops"], table["flops"], strict=True):
+    for x, low, high in zip(positions, table["done_flops"], table["flops"], strict=True):
         if high - low > 0.12 * top and inches > 1.1:
             ax.text(x, (low + high) / 2, "waits for\nmemory", ha="center", va="center", fontsize=9, bbox=style.HALO)
     names = [bucket if inches > 1.4 else textwrap.fill(bucket, 13) for bucket in table.index]
     labels = [f"{name}\n{style.counted(x, 'token')} tokens" for name, x in zip(names, table["tokens"], strict=True)]
-    ax.set_xticks(place, labels, fontsize=9 if inches > 1.4 else 8)
+    ax.set_xticks(positions, labels, fontsize=9 if inches > 1.4 else 8)
     ax.tick_params(axis="x", length=0)
     ax.yaxis.set_major_formatter(lambda y, _: _flops(y) if y else "0")

@@ -62,8 +62,8 @@ def test_other_inputs_leave_the_board_and_the_line_below_the_title_says_so() -> 
     assert "the lecture's board, context length given" in under_title(ax)
     many = charts.latency_vs_batch(context_length="8k", chips=8, active_parameters=50e9)
     assert "the lecture's board, 3 inputs given" in under_title(many)
-    own = charts.latency_vs_batch(**RACK, context_length="8k")
-    assert under_title(own) == ["lower bound", "DeepSeek-V3, GB200 NVL72"]
+    named = charts.latency_vs_batch(**RACK, context_length="8k")
+    assert under_title(named) == ["lower bound", "DeepSeek-V3, GB200 NVL72"]
     alone = charts.latency_vs_batch.data(context_length="8k").attrs["marks"]
     assert alone["crossing_batch"] > 0
 
@@ -93,15 +93,15 @@ def test_the_corner_says_bound_or_estimate() -> None:
         assert under_title(charts.find(name)()) == []
 
 
-@pytest.mark.parametrize("name", [made.name for made in charts.all()])
+@pytest.mark.parametrize("name", [chart.name for chart in charts.all()])
 def test_the_title_adds_conditions_to_the_subject_of_the_lectures_picture_only(name: str) -> None:
     """Other inputs could make the conditions untrue."""
-    made = charts.find(name)
-    assert made.title.startswith(f"{made.subject}, ")
-    assert len(made.subject) < 70
-    start = dict(list(made.inputs.items())[:1])
+    chart = charts.find(name)
+    assert chart.title.startswith(f"{chart.subject}, ")
+    assert len(chart.subject) < 70
+    start = dict(list(chart.inputs.items())[:1])
     if start:
-        assert made(**start).get_title(loc="left").replace("\n", " ") == made.subject
+        assert chart(**start).get_title(loc="left").replace("\n", " ") == chart.subject
 
 
 def test_long_conditions_take_lines_of_their_own() -> None:

@@ -1,4 +1,4 @@
-"""Charts: the numbers in what is drawn, the shape of diagrams, the pictures as a whole.
+"""Charts: the numbers in the drawings, the shape of diagrams, the pictures as a whole.
 
 After a wanted change draw the baseline images anew, look at them, and commit them with it:
 ``ROOFSLATE_UPDATE_BASELINES=1 python -m pytest tests/python/lecture_report/charts/test_charts.py``.
@@ -29,7 +29,7 @@ from roofslate.plotting.chart import first_reach
 from support.pictures import line, patches, point, points, words
 
 BASELINES = Path(__file__).with_name("baselines")
-NAMES = [made.name for made in charts.all()]
+NAMES = [chart.name for chart in charts.all()]
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 
 
@@ -37,14 +37,14 @@ DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 
 
 def test_all_charts_are_registered_in_order() -> None:
-    assert [made.number for made in charts.all()] == [f"C{k}" for k in range(1, 54)]
-    for made in charts.all():
-        assert getattr(rs.charts, made.name) is made is charts.find(made.number) is charts.find(made.name)
-        assert made.chapter in {1, 2, 3, 5, 6, 7}
-        assert made.brief.endswith(".")
-        assert len(made.title) < 70
-        assert made.name in repr(made)
-        assert pickle.loads(pickle.dumps(made)) is made
+    assert [chart.number for chart in charts.all()] == [f"C{k}" for k in range(1, 54)]
+    for chart in charts.all():
+        assert getattr(rs.charts, chart.name) is chart is charts.find(chart.number) is charts.find(chart.name)
+        assert chart.chapter in {1, 2, 3, 5, 6, 7}
+        assert chart.brief.endswith(".")
+        assert len(chart.title) < 70
+        assert chart.name in repr(chart)
+        assert pickle.loads(pickle.dumps(chart)) is chart
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,14 +60,14 @@ def test_paragraphs_tell_computed_numbers(name: str) -> None:
 def test_a_chart_returns_its_axes_and_leaves_settings_alone(name: str) -> None:
     with mpl.rc_context({"lines.linewidth": 7.0, "axes.spines.top": True}):
         before = dict(mpl.rcParams)
-        own = charts.find(name)()
+        drawn = charts.find(name)()
         assert dict(mpl.rcParams) == before
-        figure, (left, right) = pyplot.subplots(1, 2)
-        assert charts.find(name)(left) is left
-        assert charts.find(name)(ax=right) is right
-        assert figure.axes[:2] == [left, right]
+        figure, (first, second) = pyplot.subplots(1, 2)
+        assert charts.find(name)(first) is first
+        assert charts.find(name)(ax=second) is second
+        assert figure.axes[:2] == [first, second]
         assert dict(mpl.rcParams) == before
-    assert own.get_title(loc="left") == charts.find(name).title
+    assert drawn.get_title(loc="left") == charts.find(name).title
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -99,7 +99,7 @@ def test_no_text_is_cut_and_no_two_labels_overlap(name: str) -> None:
         shown = [t for t in (*ax.texts, *ticks, *titles) if t.get_visible() and t.get_text().strip()]
         low, high = ax.get_window_extent().get_points()
         for text in shown:
-            # the box of the words alone, not of an arrow that belongs to them
+            # the box of the words, without an arrow that belongs to them
             box = mpl.text.Text.get_window_extent(text)
             x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
             seen = low[0] - 1 <= x <= high[0] + 1 if y < low[1] else low[1] - 1 <= y <= high[1] + 1
@@ -109,9 +109,9 @@ def test_no_text_is_cut_and_no_two_labels_overlap(name: str) -> None:
         assert frame.x0 - 1 <= box.x0 <= box.x1 <= frame.x1 + 1, text
         assert frame.y0 - 1 <= box.y0 <= box.y1 <= frame.y1 + 1, text
     for k, (text, box) in enumerate(boxes):
-        for other, beside in boxes[k + 1 :]:
-            width = min(box.x1, beside.x1) - max(box.x0, beside.x0)
-            height = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+        for other, neighbor in boxes[k + 1 :]:
+            width = min(box.x1, neighbor.x1) - max(box.x0, neighbor.x0)
+            height = min(box.y1, neighbor.y1) - max(box.y0, neighbor.y0)
             assert width < 2 or height < 3, f"{text!r} and {other!r} overlap"
 
 
@@ -137,7 +137,10 @@ def test_baseline_images(name: str) -> None:
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Root mean square of the difference of the images, each blurred so that the edges of letters do not count."""
+    """Return the root mean square of the difference of the images, each blurred.
+
+    Blurred, the edges of letters do not count.
+    """
 
     def blurred(x: np.ndarray) -> np.ndarray:
         total = np.cumsum(np.cumsum(np.pad(x.mean(axis=2), ((6, 0), (6, 0)), mode="edge"), axis=0), axis=1)
@@ -192,14 +195,16 @@ def test_bad_names_are_the_packages_errors() -> None:
         charts.latency_vs_batch(hbm_bandwidth=1e-300)
 
 
-@pytest.mark.parametrize(("ends", "found"), [((1e-3, 1e3), 1), ((2, 1e3), 2), ((1e-3, 0.9), math.inf), ((0.9, 1.1), 1)])
-def test_where_one_quantity_first_reaches_another(ends: tuple[float, float], found: float) -> None:
-    """Without a cache to fetch, memory takes the same time for all batches and compute grows with them."""
+@pytest.mark.parametrize(
+    ("ends", "crossing"), [((1e-3, 1e3), 1), ((2, 1e3), 2), ((1e-3, 0.9), math.inf), ((0.9, 1.1), 1)]
+)
+def test_where_one_quantity_first_reaches_another(ends: tuple[float, float], crossing: float) -> None:
+    """Without a KV cache, memory time is equal for all batches and compute time grows."""
     inputs: dict[str, Any] = {"model": "lecture", "hardware": "DGX H100", "context_length": 0}
     memory, one = (rs.value(name, inputs, batch_size=1) for name in ("memory_time", "compute_time"))
     ends = (ends[0] * memory / one, ends[1] * memory / one)
     reached = first_reach("compute_time", "memory_time", "batch_size", *ends, **inputs)
-    assert reached * one / memory == pytest.approx(found, rel=1e-12)  # the last look has steps of 1e-15
+    assert reached * one / memory == pytest.approx(crossing, rel=1e-12)  # the last look has steps of 1e-15
 
 
 # ------------------------------------------------------------------------------------------------- C1, decode tensor
@@ -243,7 +248,7 @@ def test_latency_vs_batch_has_the_lectures_proportions() -> None:
     assert balance == pytest.approx(2400)
     assert at / balance == pytest.approx(1.776, rel=5e-3)
     assert time / fetch == pytest.approx(1.776, rel=5e-3)
-    # the bold line starts at W, rises with the caches, bends at the dot and then follows compute
+    # the bold line starts at W, rises with the KV caches, bends at the dot and then follows compute
     assert bold[0] == pytest.approx(fetch, rel=1e-3)
     before, after = batch < at, batch > at
     assert np.diff(bold[before]) / np.diff(batch[before]) == pytest.approx(cache[-1] / batch[-1], rel=1e-6)
@@ -296,7 +301,7 @@ def test_the_boards_weights_take_the_format_that_is_asked_for() -> None:
 
 def test_latency_vs_batch_without_a_crossing() -> None:
     never = charts.latency_vs_batch(**DEEPSEEK, context_length="32k")
-    assert not [made for made in never.get_lines() if made.get_label() == "crossing"]
+    assert not [artist for artist in never.get_lines() if artist.get_label() == "crossing"]
     assert math.isinf(charts.latency_vs_batch.data(overlap="none").attrs["marks"]["crossing_batch"])
 
 
@@ -366,9 +371,9 @@ def test_train_schedule_is_the_lectures() -> None:
     assert [box.get_width() for box in trains] == pytest.approx([0.02] * 5)
     starts = [box.get_x() for box in trains]
     assert np.diff(starts) == pytest.approx(0.02)  # back to back
-    told = [text.get_text() for text in ax.texts if str(text.get_gid()).startswith("fill")]
-    assert "full" in told
-    assert "half empty" in told
+    fills = [text.get_text() for text in ax.texts if str(text.get_gid()).startswith("fill")]
+    assert "full" in fills
+    assert "half empty" in fills
     assert {"waits 20 ms", "rides 20 ms", "40 ms in all"} <= {text.get_text() for text in ax.texts}
     missed, _ = point(ax, "just missed")
     assert any(abs(missed - start) < 1e-12 for start in starts)
@@ -383,10 +388,10 @@ def test_train_schedule_follows_its_parameters(batch_slots: int, trains: int, lo
     assert len(patches(ax, "train")) == trains
     assert len(patches(ax, "taken")) == runs["boarded"].sum()
     assert len(patches(ax, "taken")) + len(patches(ax, "free")) == batch_slots * trains
-    boarding = [made for made in ax.get_lines() if made.get_gid() == "boarding"]
+    boarding = [artist for artist in ax.get_lines() if artist.get_gid() == "boarding"]
     assert len(boarding) == runs["boarded"].sum()
     departures = set(runs["departure"])
-    assert {float(made.get_xdata()[1]) for made in boarding} <= departures
+    assert {float(artist.get_xdata()[1]) for artist in boarding} <= departures
 
 
 def test_train_schedule_takes_its_period_from_chips_and_policies() -> None:
@@ -397,7 +402,7 @@ def test_train_schedule_takes_its_period_from_chips_and_policies() -> None:
     table = charts.train_schedule.data(**idle, pass_time_per_sequence="0.3 ms", batch_slots=20)
     assert (table["end"] - table["departure"]).min() > 0.014
     crowded = charts.train_schedule(load=3, seed=1)
-    assert "just missed" not in [made.get_label() for made in crowded.get_lines()]
+    assert "just missed" not in [artist.get_label() for artist in crowded.get_lines()]
     assert "in all" not in words(crowded)
 
 
@@ -419,8 +424,8 @@ def test_train_schedule_refuses_what_it_does_not_take(inputs: dict[str, Any], er
 def test_train_schedule_draws_many_seats_as_bars() -> None:
     ax = charts.train_schedule(batch_slots=2000, load=0.9, seed=2)
     widths = [
-        taken.get_width() / free.get_width()
-        for taken, free in zip(patches(ax, "taken"), patches(ax, "free"), strict=True)
+        boarded.get_width() / free.get_width()
+        for boarded, free in zip(patches(ax, "taken"), patches(ax, "free"), strict=True)
     ]
     runs = rs.schedules.train(batch_slots=2000, trains=5, load=0.9, period="20 ms", seed=2)
     assert widths == pytest.approx((runs["boarded"] / 2000).tolist())
@@ -484,8 +489,8 @@ def test_roofline_of_one_chip_of_formats_and_of_numbers() -> None:
     for one in ("H100", ["H100"]):
         table = charts.roofline.data(hardware=one, compute_format="fp8")
         assert table.attrs["marks"]["ridge_point H100"] == pytest.approx(1979e12 / 3.35e12)
-    own = charts.roofline(peak_flops="1 PFLOP/s", hbm_bandwidth="2 TB/s", arithmetic_intensity=[1, 1000])
-    assert points(own, "this chip")[1].tolist() == [2e12, 1e15]
+    custom = charts.roofline(peak_flops="1 PFLOP/s", hbm_bandwidth="2 TB/s", arithmetic_intensity=[1, 1000])
+    assert points(custom, "this chip")[1].tolist() == [2e12, 1e15]
     each = charts.roofline.data(hardware=["H100", "A100-80"], weight_format=["fp8", "bf16"]).attrs["marks"]
     assert each["peak_flops H100"] == 1979e12
     assert each["peak_flops A100-80"] == 312e12
@@ -516,17 +521,17 @@ TABULATED = {
 
 def test_machine_balance_shows_both_constants_per_chip() -> None:
     ax = charts.machine_balance()
-    left, right = ax.child_axes
-    balance, position = points(left, "balance_tokens")
-    drain, _ = points(right, "hbm_drain_time")
+    balance_panel, drain_panel = ax.child_axes
+    balance, position = points(balance_panel, "balance_tokens")
+    drain, _ = points(drain_panel, "hbm_drain_time")
     assert balance == pytest.approx([a for a, _ in TABULATED.values()], rel=5e-3)
     assert 1e3 * drain == pytest.approx([d for _, d in TABULATED.values()], rel=5e-3)
-    names = [tick.get_text() for tick in left.get_yticklabels()]
+    names = [tick.get_text() for tick in balance_panel.get_yticklabels()]
     assert len(names) == len(position) == len(TABULATED)
     assert names[2] == "H100, FP8"
-    assert points(left, "claimed balance_tokens")[0].tolist() == [300, 300]
-    assert points(right, "claimed hbm_drain_time")[0].tolist() == [0.02, 0.02]
-    assert all(isinstance(stems, LineCollection) for stems in left.collections)
+    assert points(balance_panel, "claimed balance_tokens")[0].tolist() == [300, 300]
+    assert points(drain_panel, "claimed hbm_drain_time")[0].tolist() == [0.02, 0.02]
+    assert all(isinstance(stems, LineCollection) for stems in balance_panel.collections)
 
 
 def test_machine_balance_of_other_chips() -> None:

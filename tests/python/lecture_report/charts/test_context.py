@@ -1,4 +1,7 @@
-"""Charts of chapter 6 on contexts and prices: cost against context, chat sessions, pass lengths, price lists."""
+"""Charts of chapter 6 on contexts and prices.
+
+Cost against context, chat sessions, pass lengths, and price lists.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ MARKUP: dict[str, Any] = {"price_margin": 0.25, "long_context_premium": 1.54}
 
 
 def labels(ax: Any) -> set[str]:
-    return {str(made.get_label()) for made in ax.get_lines()}
+    return {str(artist.get_label()) for artist in ax.get_lines()}
 
 
 # ------------------------------------------------------------------------------------------------ C20, cost vs context
@@ -41,7 +44,7 @@ def test_cost_vs_context_has_the_proportions_of_the_lectures_figure() -> None:
     at, height = point(ax, "crossover")
     assert at == pytest.approx(200e3)
     assert height == pytest.approx(floor)
-    assert across.tolist() == pytest.approx([0, at, at, context[-1]])  # the step stands at the crossover
+    assert across.tolist() == pytest.approx([0, at, at, context[-1]])  # the step is at the crossover
     end, level = point(ax, "break_even")
     assert end / at == pytest.approx(2.85)
     assert end == pytest.approx(570e3)
@@ -72,7 +75,7 @@ def test_cost_vs_context_has_a_bold_envelope_and_a_dashed_drop() -> None:
     assert ax.get_xlim()[0] == ax.get_ylim()[0] == 0
     assert "200k" in ticks(ax.xaxis)
     assert "$0.02/Mtok" in ticks(ax.yaxis)
-    (loss,) = [made for made in ax.collections if made.get_label() == "loss"]
+    (loss,) = [collection for collection in ax.collections if collection.get_label() == "loss"]
     assert loss.get_paths()[0].vertices[:, 0].min() == pytest.approx(570e3)
 
 
@@ -146,8 +149,8 @@ def test_cost_vs_context_follows_the_overlap() -> None:
     serial = charts.cost_vs_context(overlap="none")
     bold, compute, memory = (points(serial, name)[1] for name in ("cost_per_token", "compute_cost", "memory_cost"))
     assert bold == pytest.approx(compute + memory, rel=1e-12)
-    beside = charts.cost_vs_context.data(overlap="serial_kv", price_margin=2).attrs["marks"]
-    assert beside["break_even"] / 400e3 == pytest.approx(3 * 1.54 - 1, rel=1e-6)
+    marks = charts.cost_vs_context.data(overlap="serial_kv", price_margin=2).attrs["marks"]
+    assert marks["break_even"] / 400e3 == pytest.approx(3 * 1.54 - 1, rel=1e-6)
 
 
 # --------------------------------------------------------------------------------------------------- C21, chat session
@@ -195,8 +198,8 @@ def test_chat_session_of_the_lecture() -> None:
     ]
     for start, read in zip(table["start"], table["prefix_bytes"], strict=True):
         assert read == rs.value("prefix_bytes", model="lecture", prefix_length=start)
-    told = [text.get_text() for text in ax.texts if text.get_gid() == "cache"]
-    assert told[:3] == ["0 B", "5 to 7 MB", "7 MB"]
+    cache_texts = [text.get_text() for text in ax.texts if text.get_gid() == "cache"]
+    assert cache_texts[:3] == ["0 B", "5 to 7 MB", "7 MB"]
     assert len(patches(ax, "decode")) == 3 * 4  # 1,200 passes are drawn in part, which dots say
     assert len([text for text in ax.texts if text.get_gid() == "hidden passes"]) == 3
     before = charts.chat_session.data(prompt_length=["100k", 10], turns=2, model="lecture")
@@ -247,7 +250,7 @@ def test_cost_vs_pass_length_falls_from_five_to_one() -> None:
     assert length[-1] > 10  # it still crosses, well inside of the picture
     assert ticks(ax.yaxis) == ["1 ×", "5 ×"]
     assert {"1", "5", "10"} <= set(ticks(ax.xaxis))
-    (gap,) = [made for made in ax.texts if made.get_gid() == "gap"]
+    (gap,) = [text for text in ax.texts if text.get_gid() == "gap"]
     assert (gap.xy, gap.xyann) == ((1, 5), (1, 1))
     assert "compute-bound above 5 tokens" in words(ax)
     assert "at a batch of 480" in words(ax)
@@ -271,19 +274,19 @@ def test_cost_vs_pass_length_of_a_published_model() -> None:
     passes = rs.evaluate(["pass_time", "compute_time"], requested, pass_length=[1, 2, 4, 8])
     assert cost == pytest.approx((passes["pass_time"] / passes["compute_time"]).to_numpy(), rel=1e-12)
     context = charts.cost_vs_pass_length.data(context_length="100k")
-    assert context.attrs["marks"]["decode_cost"] == pytest.approx(5)  # the cache costs a part of it
+    assert context.attrs["marks"]["decode_cost"] == pytest.approx(5)  # the KV cache costs a part of it
     assert context["memory_compute_ratio"].to_numpy() * context.index.to_numpy() == pytest.approx(5)
 
 
 def test_cost_vs_pass_length_where_nothing_crosses() -> None:
     ax = charts.cost_vs_pass_length(batch_size=10_000)
     assert "crossing" not in labels(ax)
-    assert not [made for made in ax.texts if made.get_gid() == "gap"]
+    assert not [text for text in ax.texts if text.get_gid() == "gap"]
     assert point(ax, "decode") == (1, 1)
     near = charts.cost_vs_pass_length(pass_length=[1, 2, 3])
     assert "crossing" not in labels(near)
     long = charts.cost_vs_pass_length.data(**DEEPSEEK, context_length="64k", output_input_ratio=5).attrs["marks"]
-    assert "batch_size" not in long  # no batch explains the prices: the cache alone costs more
+    assert "batch_size" not in long  # no batch explains the prices: the KV cache by itself costs more
     assert long["decode_cost"] == pytest.approx(64e3 / rs.value("balance_context", DEEPSEEK))
 
 
@@ -308,7 +311,7 @@ def test_price_map_reads_the_lists() -> None:
     assert claude["middle_hold_price"] * hour == pytest.approx(4.09, rel=1e-3)
     assert math.isnan(claude["kv_bytes_from_kink"])  # it has no second tier
     assert claude["verdict"] == "not determined"
-    # kept in HBM and marked up like a prompt: 393 kB of HBM's rent over what a prompt's price is over its cost, 216
+    # kept in HBM and marked up like a prompt: 393 kB of HBM's rent, divided by price per cost of a prompt, 216
     assert claude["middle_kept_kv_bytes"] == pytest.approx(393e3 / 216, rel=2e-3)
     for name, row in lists.iterrows():
         result = rs.infer(name)
@@ -325,8 +328,8 @@ def test_price_map_shows_every_list_once() -> None:
     lists = table.loc["prices"]
     assert len(lists) + lists["alike"].sum() == 30
     assert lists.loc["Claude Opus 5", "alike"] == 2
-    told = lists.drop(columns="alike").round(12)
-    assert not told.duplicated().any()
+    rounded = lists.drop(columns="alike").round(12)
+    assert not rounded.duplicated().any()
     names = row_names(charts.price_map())
     assert "Claude Opus 5 +2 alike" in names
     assert "Claude Opus 4.6 to 2026-03" in names
@@ -335,7 +338,7 @@ def test_price_map_shows_every_list_once() -> None:
 
 
 def stretches(ax: Any, label: str) -> np.ndarray:
-    (drawn,) = [made for made in ax.collections if made.get_label() == label]
+    (drawn,) = [collection for collection in ax.collections if collection.get_label() == label]
     return np.array([segment[:, 0] for segment in drawn.get_segments() if np.ndim(segment) == 2])
 
 
@@ -343,23 +346,25 @@ def test_price_map_draws_its_data() -> None:
     ax = charts.price_map()
     table = charts.price_map.data()
     lists = table.loc["prices"]
-    left, ratio, hold = ax.child_axes
-    assert points(left, "kv_bytes_from_kink")[0] == pytest.approx(lists["kv_bytes_from_kink"].to_numpy(), nan_ok=True)
+    kv_size, ratio, hold = ax.child_axes
+    assert points(kv_size, "kv_bytes_from_kink")[0] == pytest.approx(
+        lists["kv_bytes_from_kink"].to_numpy(), nan_ok=True
+    )
     for name in ("step_kv_bytes", "kept_kv_bytes"):
         ends = lists[[f"least_{name}", f"most_{name}"]].dropna().to_numpy()
         assert len(ends) > 5
-        assert stretches(left, name) == pytest.approx(ends)
+        assert stretches(kv_size, name) == pytest.approx(ends)
     middles = lists["middle_decode_cost_ratio"].to_numpy()
     assert points(ratio, "decode_cost_ratio")[0] == pytest.approx(middles)
-    kept = lists["middle_hold_price"].to_numpy()
-    assert points(hold, "hold_price")[0] == pytest.approx(kept, nan_ok=True)
+    hold_prices = lists["middle_hold_price"].to_numpy()
+    assert points(hold, "hold_price")[0] == pytest.approx(hold_prices, nan_ok=True)
     published = table.loc["published", "kv_bytes_per_token"].to_numpy()
-    assert points(left, "kv_bytes_per_token")[0] == pytest.approx(published)
-    assert point(left, "supposed")[0] == 2048
-    (band,) = [patch for patch in left.patches if patch.get_label() == "published"]
+    assert points(kv_size, "kv_bytes_per_token")[0] == pytest.approx(published)
+    assert point(kv_size, "supposed")[0] == 2048
+    (band,) = [patch for patch in kv_size.patches if patch.get_label() == "published"]
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((published.min(), published.max()))
-    assert left.get_xscale() == "log"
-    assert {"1.1 kB to 3 kB", "70.3 kB", "2.05 kB"} <= set(words(left).splitlines())
+    assert kv_size.get_xscale() == "log"
+    assert {"1.1 kB to 3 kB", "70.3 kB", "2.05 kB"} <= set(words(kv_size).splitlines())
     assert "5 ×" in words(ratio)
     assert "$4.09" in words(hold)
     assert "$20" in ticks(hold.xaxis)
@@ -380,14 +385,14 @@ def test_price_map_follows_chips_and_models() -> None:
     sure = charts.price_map.data(relative_markup=1, rounding=0.0, **requested).loc[at]
     assert (
         sure["verdict"] == "contradiction"
-    )  # keeping is dearer than the step of answers tells, if both are marked up alike
+    )  # keeping costs more than the step of answers implies, if both are marked up alike
     assert "contradiction" in words(charts.price_map(relative_markup=1, rounding=0.0, **requested).child_axes[0])
     dense = charts.price_map(lists=["DeepSeek-V3"], chip_price="$3/h")
     assert not dense.child_axes[2].axison  # this list says nothing about keeping
     assert row_names(dense)[0] == "DeepSeek-V3"
     mine = rs.Preset("mine", "api_prices", rs.api_prices["GPT-5"].facts)
-    own = charts.price_map.data(lists=[mine])
-    assert own.loc[("prices", "mine"), "middle_decode_cost_ratio"] == pytest.approx(8)
+    custom = charts.price_map.data(lists=[mine])
+    assert custom.loc[("prices", "mine"), "middle_decode_cost_ratio"] == pytest.approx(8)
 
 
 def test_price_map_names_what_is_wrong() -> None:

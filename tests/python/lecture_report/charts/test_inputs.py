@@ -41,9 +41,9 @@ def neighbors(name: str, x: Any) -> list[Any]:
 
 
 def effective_inputs(chart: Chart) -> dict[str, Any]:
-    """Find the inputs whose evaluated value keeps the lecture's table, and of which another value changes it.
+    """Find the inputs of which only another value changes the lecture's table.
 
-    Presets are given together: with one of them nothing completes a call.
+    The evaluated value keeps the table. Presets are given together: with one of them nothing completes a call.
     """
     table, recorded = chart.data(), evaluations(chart)
     start: dict[str, Any] = {}
@@ -77,10 +77,10 @@ def test_declared_inputs_are_those_that_move_the_picture(chart: Chart) -> None:
 
 
 def test_declared_input_that_no_evaluation_takes_is_named() -> None:
-    made = charts.latency_vs_batch
+    chart = charts.latency_vs_batch
     wrong = Chart(
-        made._draw,
-        made._data,
+        chart._draw,
+        chart._data,
         number="C99",
         title="",
         subject="",

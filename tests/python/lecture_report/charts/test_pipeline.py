@@ -1,4 +1,7 @@
-"""Charts of pipelines: boxes, gaps and arrows of the timetables, the stacks of the bars, the parts of a hop."""
+"""Charts of pipelines: timetables, bars and hops.
+
+Boxes, gaps and arrows of the timetables, the stacks of the bars, and the parts of a hop.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ Box = tuple[float, float, float]  # row, start, end
 
 
 def boxes(ax: Any, *gids: str) -> list[Box]:
-    """Rows, starts and ends of boxes, in that order; rounded, for sums differ in their last bits."""
+    """Return rows, starts and ends of boxes, in that order.
+
+    They are rounded, for sums differ in their last bits.
+    """
     result = [patch for gid in gids for patch in patches(ax, gid)]
     return sorted((p.get_y(), round(p.get_x(), 9), round(p.get_x() + p.get_width(), 9)) for p in result)
 
@@ -136,8 +142,8 @@ def test_pipeline_latency_slides_the_boxes_onto_one_row(stages: int, hop: float)
     assert [(start, end) for _, start, end in stairs] == [
         pytest.approx(((0.005 + hop) * k, (0.005 + hop) * k + 0.005)) for k in range(stages)
     ]
-    taken = rs.value("pipeline_latency", pipeline_stages=stages, stage_time="5 ms", hop_latency=hop)
-    assert f"{stages} racks in a row: {1e3 * taken:g} ms" in words(ax)
+    latency = rs.value("pipeline_latency", pipeline_stages=stages, stage_time="5 ms", hop_latency=hop)
+    assert f"{stages} racks in a row: {1e3 * latency:g} ms" in words(ax)
     assert f"one rack with all layers: {5 * stages} ms" in words(ax)
     for slide, (_, start, end), (_, first, last) in zip(patches(ax, "slide"), stairs, one, strict=True):
         (x0, y0), (x1, y1) = slide._posA_posB
@@ -157,9 +163,9 @@ def test_pipeline_latency_shows_many_racks_in_part() -> None:
 
 
 def order(panel: Any, row: int) -> str:
-    """Letters of a row in the order of time; words on hatched parts left out."""
-    told = [text for text in panel.texts[1:] if int(text.get_position()[1]) == row and len(text.get_text()) == 2]
-    return " ".join(text.get_text() for text in sorted(told, key=lambda text: text.get_position()[0]))
+    """Return the letters of a row in the order of time, without words on hatched parts."""
+    pairs = [text for text in panel.texts[1:] if int(text.get_position()[1]) == row and len(text.get_text()) == 2]
+    return " ".join(text.get_text() for text in sorted(pairs, key=lambda text: text.get_position()[0]))
 
 
 def test_training_bubble_is_the_lectures() -> None:
@@ -180,11 +186,11 @@ def test_training_bubble_is_the_lectures() -> None:
     (drain,) = [text for text in board.texts if text.get_text() == "drain"]
     assert drain.get_position() == (7, 0.45)
     for panel in (board, wide):
-        (stop,) = [made for made in panel.get_lines() if made.get_label() == "hard stop"]
+        (stop,) = [line for line in panel.get_lines() if line.get_label() == "hard stop"]
         assert set(stop.get_xdata()) == {7}
         assert min(stop.get_ydata()) < 0.01
         assert max(stop.get_ydata()) >= 4
-    assert not [made for made in turns.get_lines() if made.get_label() == "hard stop"]
+    assert not [line for line in turns.get_lines() if line.get_label() == "hard stop"]
     for panel, slots, share in ((board, 14, 42.9), (wide, 21, 42.9), (turns, 21, 42.9), (zero, 15, 20)):
         assert f"{slots} slots, rack 0 idles for {share:g}%" in words(panel)[0]
         covers(panel, ("forward", "backward", "weight"), ("fill", "drain", "gap", "end"), slots)
@@ -282,10 +288,10 @@ def test_memory_vs_stages_is_the_lectures() -> None:
     assert [height for _, height in weights] == pytest.approx([15.625e9 / p for p in (1, 2, 4, 8)], rel=1e-9)
     for (low, cache), (bottom, _) in zip(caches, weights, strict=True):
         assert low == 0
-        assert bottom == cache  # the weights stand on the caches
+        assert bottom == cache  # the weights are on top of the KV caches
     assert {"15.6 GB", "3.91 GB", "12.5 GB", "16.4 GB", "memory of a chip 192 GB"} <= set(words(ax))
     assert words(ax).count("12.5 GB") == 4
-    (even,) = [made for made in ax.get_lines() if made.get_label() == "break-even"]
+    (even,) = [line for line in ax.get_lines() if line.get_label() == "break-even"]
     assert even.get_xdata()[0] == pytest.approx(np.log2(1.25), rel=1e-3)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "4", "8"]
     assert "GB" in ax.get_yticklabels()[1].get_text()
@@ -295,9 +301,9 @@ def test_memory_vs_stages_of_a_model_that_does_not_fit() -> None:
     inputs: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "100k"}
     inputs["batch_size"] = 2400
     ax = charts.memory_vs_stages(**inputs, pipeline_stages=[1, 2])
-    lines = {made.get_label(): made for made in ax.get_lines()}
+    lines = {line.get_label(): line for line in ax.get_lines()}
     assert lines["capacity"].get_ydata()[0] == 186e9
-    assert "break-even" not in lines  # more cache than weights from the first stage on
+    assert "break-even" not in lines  # more KV cache than weights even with one stage
     for count, (_, height) in zip((1, 2), bars(ax, "kv_bytes_per_chip"), strict=True):
         expected: dict[str, Any] = {**inputs, "pipeline_stages": count, "chips": 72 * count}
         assert height == pytest.approx(rs.value("kv_bytes_per_chip", expected))
@@ -335,9 +341,9 @@ def test_hop_path_follows_its_parameters(switches: int, stages: int) -> None:
 
 def test_hop_path_is_the_lectures() -> None:
     ax = charts.hop_path()
-    told = {" ".join(text.split()) for text in words(ax)}
-    assert {"chip", "network card", "top-of- rack switch", "data center switch", "30 ms", "20 ms"} <= told
-    assert "a token through 4 stages, with 2.5 ms a hop" in told
+    texts = {" ".join(text.split()) for text in words(ax)}
+    assert {"chip", "network card", "top-of- rack switch", "data center switch", "30 ms", "20 ms"} <= texts
+    assert "a token through 4 stages, with 2.5 ms a hop" in texts
     top, centre = patches(ax, "switch")
     assert top.get_linestyle() in ("solid", "-")
     assert centre.get_linestyle() not in ("solid", "-")  # the one that may be left out

@@ -10,7 +10,7 @@ from roofslate.errors import ValueRangeError
 
 mpl.use("Agg")
 
-# Ratios of rates for promises of 1.3, 2 and 4 times an answer alone, computed apart from this package.
+# Ratios of rates for promises of 1.3, 2 and 4 times an unloaded answer, computed apart from this package.
 EXPECTED = {
     (500, 500): (1.64, 1.30, 0.96),
     (2000, 200): (8.3, 2.2, 1.03),
@@ -48,25 +48,25 @@ def test_rates_are_those_of_the_quantities() -> None:
     """At a point of the map together keeps its promise at that rate and breaks it beyond."""
     table = charts.together_or_apart.data(prompts=(2000, 4000), promises=(1.5, 3.0))
     (prompt, promise), row = next(iter(table.iterrows()))
-    own = 40e-6 * prompt
+    work_time = 40e-6 * prompt
     service = {
         "input_tokens": prompt, "output_tokens": 500, "input_cv": 0.5, "output_cv": 0.5, "sequence_slots": 128,
         "decode_step_base": 0.012, "decode_step_slope": 1e-4, "full_decode_token_time": 0.012 + 128e-4,
-        "full_prompt_step_time": own, "loaded_prompt_step_time": own, "prompt_work_time": own,
+        "full_prompt_step_time": work_time, "loaded_prompt_step_time": work_time, "prompt_work_time": work_time,
         "prompt_pass_overhead": 0.0, "prompt_lag_time": 0.0, "exposed_kv_transfer_time": 0.0,
     }  # fmt: skip
-    kept = []
+    met = []
     for policy, budget in (("first", 8192), ("chunked", 2048)):
         for factor in (0.98, 1.03):
             rate = factor * row["together"]
-            running = 0.0121 * rate * 499 / (1 - rate * (own + 499e-4))
+            running = 0.0121 * rate * 499 / (1 - rate * (work_time + 499e-4))
             inputs = service | {"arrival_rate": rate, "running_estimate": running, "prompt_policy": policy}
             inputs |= {"running_token_time": 0.012 + 1e-4 * running, "step_token_budget": budget}
             slow = rs.value("time_per_output_token_p99", inputs) <= promise * 0.0121
-            kept.append(slow and rs.value("time_to_first_token_p99", inputs) <= 3 * own + 1)
-    assert kept[0] or kept[2]
-    assert not kept[1]
-    assert not kept[3]
+            met.append(slow and rs.value("time_to_first_token_p99", inputs) <= 3 * work_time + 1)
+    assert met[0] or met[2]
+    assert not met[1]
+    assert not met[3]
 
 
 def test_wrong_ends_are_refused() -> None:

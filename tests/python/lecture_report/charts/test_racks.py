@@ -20,8 +20,8 @@ DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "BW64 (lecture)"
 
 
 def count(ax: Any) -> Counter[str]:
-    """Boxes, arrows and lines by what they stand for."""
-    return Counter(str(made.get_gid()) for made in [*ax.patches, *ax.get_lines()] if made.get_gid())
+    """Count boxes, arrows and lines by meaning."""
+    return Counter(str(artist.get_gid()) for artist in [*ax.patches, *ax.get_lines()] if artist.get_gid())
 
 
 def arrows(ax: Any, gid: str) -> list[Any]:
@@ -39,7 +39,7 @@ def test_they_are_the_charts_of_chapter_two() -> None:
 
 
 def below(text: Any) -> bool:
-    """Whether a text is the line between title and picture, which has one size."""
+    """Return True for the line between title and picture, which has one size."""
     return bool(text.get_gid() == "under title")
 
 
@@ -50,8 +50,8 @@ def test_small_axes_take_smaller_letters(name: str) -> None:
     charts.find(name)(axes[0, 0])
     figure.canvas.draw()
     drawn = [text for ax in (axes[0, 0], *axes[0, 0].child_axes) for text in ax.texts if not below(text)]
-    own = charts.find(name)()
-    alone = [text for ax in (own, *own.child_axes) for text in ax.texts if not below(text)]
+    full_size = charts.find(name)()
+    alone = [text for ax in (full_size, *full_size.child_axes) for text in ax.texts if not below(text)]
     assert max(t.get_fontsize() for t in drawn) < max(t.get_fontsize() for t in alone)
 
 
@@ -126,8 +126,8 @@ def test_moe_layer_draws_many_experts_of_a_chip_in_part() -> None:
 def test_moe_layer_where_chips_do_not_divide_the_experts() -> None:
     """256 on 72: 40 chips have four, the others three. Ten on four: two have three."""
     table = charts.moe_layer.data(model="DeepSeek-V3", hardware="GB200 NVL72")
-    held = table.groupby("chip").size()
-    assert held.to_dict() == {0: 4, 1: 4, 2: 4, 70: 3, 71: 3}
+    sizes = table.groupby("chip").size()
+    assert sizes.to_dict() == {0: 4, 1: 4, 2: 4, 70: 3, 71: 3}
     assert table.index[-1] == 255
     small = charts.moe_layer.data(experts=10, expert_parallel=4)
     assert small.groupby("chip").size().tolist() == [3, 3, 2, 2]
@@ -160,7 +160,7 @@ def test_rack_has_a_cable_from_each_chip_to_each_switch(chips: int, switches: in
     assert drawn["hop"] == 2
     assert drawn["data-center switch"] == 1
     assert f"{chips * switches} cables" in words(ax)
-    ends = {tuple(map(tuple, made.get_xydata())) for made in ax.get_lines() if made.get_gid() in ("cable", "hop")}
+    ends = {tuple(map(tuple, artist.get_xydata())) for artist in ax.get_lines() if artist.get_gid() in ("cable", "hop")}
     assert len(ends) == chips * switches  # no cable twice
     at = {box.x0 + box.width / 2 for box in boxes(ax, "switch")}
     assert {round(end[1][0], 9) for end in ends} == {round(x, 9) for x in at}
@@ -168,7 +168,7 @@ def test_rack_has_a_cable_from_each_chip_to_each_switch(chips: int, switches: in
 
 def test_rack_shows_two_hops_and_the_slower_network() -> None:
     ax = charts.rack()
-    first, second = (made.get_xydata() for made in ax.get_lines() if made.get_gid() == "hop")
+    first, second = (artist.get_xydata() for artist in ax.get_lines() if artist.get_gid() == "hop")
     assert first[1][0] == second[1][0]  # over one switch
     assert first[0][1] > first[1][1] > second[1][1] > second[0][1]  # from one side to the other
     assert {"hop 1", "hop 2"} <= {text.get_text() for text in ax.texts}
@@ -260,13 +260,13 @@ def test_cable_density_doubles_trays_and_cables(trays: int) -> None:
     drawn = count(drawing)
     assert (drawn["rack"], drawn["switch"]) == (2, 2)
     assert drawn["tray"] == 2 * trays + 4 * trays
-    left, right = boxes(drawing, "rack")
-    lines = [made.get_xydata() for made in drawing.get_lines() if made.get_gid() == "cable"]
+    first, second = boxes(drawing, "rack")
+    lines = [artist.get_xydata() for artist in drawing.get_lines() if artist.get_gid() == "cable"]
     assert all(ends[0][0] == ends[1][0] for ends in lines)  # they are vertical
-    inside = [sum(box.x0 < ends[0][0] < box.x1 for ends in lines) for box in (left, right)]
+    inside = [sum(box.x0 < ends[0][0] < box.x1 for ends in lines) for box in (first, second)]
     assert inside[1] == 2 * inside[0] == 2 * drawn["cable"] / 3
-    assert left.width == pytest.approx(right.width)
-    assert left.height == pytest.approx(right.height)
+    assert first.width == pytest.approx(second.width)
+    assert first.height == pytest.approx(second.height)
 
 
 def test_rack_limits_reach_one_at_the_chips_that_each_allows() -> None:

@@ -1,4 +1,4 @@
-"""Charts of chapter 7: what is drawn is what the ciphers, the network and the quantities give."""
+"""Charts of chapter 7 against the ciphers, the network and the quantities."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_function_is_used_the_same_way_there_and_back() -> None:
         assert all(start[1] > end[1] and start[0] == end[0] for start, end in ends(ax, gid))
     wires = [(start[0] < end[0], start[1] > 2) for start, end in ends(ax, "wire")]
     assert all(to_the_right == upper for to_the_right, upper in wires)
-    heights = [np.asarray(made.get_ydata()) for made in ax.get_lines()]
+    heights = [np.asarray(artist.get_ydata()) for artist in ax.get_lines()]
     swapped = [height for height in heights if height.size == 3]
     assert len(swapped) == 4 * 3
     assert all(height[0] != height[-1] for height in swapped)
@@ -154,17 +154,17 @@ def test_mistakes_in_a_network_are_named() -> None:
 
 
 def line(ax: Any, label: str) -> np.ndarray:
-    (result,) = [made for made in ax.get_lines() if made.get_label() == label]
+    (result,) = [artist for artist in ax.get_lines() if artist.get_label() == label]
     return np.asarray(result.get_xydata())
 
 
 @pytest.mark.parametrize("layers", [4, 7])
 def test_forward_writes_up_and_backward_reads_down(layers: int) -> None:
     ax = charts.activation_memory(layers=layers)
-    held = line(ax, "activation_bytes")[:, 1]
+    stored = line(ax, "activation_bytes")[:, 1]
     each = rs.value("activation_bytes", layers=1, hidden_size=8192, tokens_per_step=4e6, activation_policy="block")
     steps = np.arange(1, layers + 1)
-    assert held == pytest.approx(each * np.concatenate([steps, steps[::-1]]))
+    assert stored == pytest.approx(each * np.concatenate([steps, steps[::-1]]))
     assert count(ax, "held") == layers * (layers + 1)  # as many boxes in a step as layers are held
     assert count(ax, "write") == count(ax, "read") == layers
     assert all(start[1] < end[1] and start[0] < layers for start, end in ends(ax, "write"))
@@ -191,11 +191,11 @@ def test_the_scaling_books_example() -> None:
 
 def test_deep_networks_are_a_triangle_and_a_flat_line() -> None:
     ax = charts.activation_memory(model="Llama-3.1-70B", tokens_per_step=4e6, activation_policy="block")
-    held = line(ax, "activation_bytes")
+    stored = line(ax, "activation_bytes")
     assert count(ax, "held") == 0
-    assert len(held) == 160
-    rise = np.diff(held[:80], axis=0)
-    assert rise[:, 1] / rise[:, 0] == pytest.approx(held[0, 1])
+    assert len(stored) == 160
+    rise = np.diff(stored[:80], axis=0)
+    assert rise[:, 1] / rise[:, 0] == pytest.approx(stored[0, 1])
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "79", "0"]
     deep = charts.activation_memory.data(layers=5000)
     assert len(deep) == 400

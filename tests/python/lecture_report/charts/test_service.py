@@ -1,4 +1,4 @@
-"""Charts of a service under load: marks lie on their lines, and say what the quantities say."""
+"""Charts of a service under load: marks on their lines, with values of the quantities."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_least_replicas_keep_the_promise_and_one_fewer_does_not() -> None:
     column = table["time_to_first_token_p99_replicas"].dropna()
     assert (np.diff(column) <= 0).all()
     promise, replicas = float(column.index[20]), int(column.iloc[20])
-    for fleet, kept in ((replicas, True), (replicas - 1, False)):
+    for fleet, expected in ((replicas, True), (replicas - 1, False)):
         latency = rs.value("time_to_first_token_p99", SERVICE, arrival_rate=50, replicas=fleet)
-        assert (latency <= promise) == kept
+        assert (latency <= promise) == expected
     least, promise = (table.attrs["marks"][name] for name in ("replicas_for_load", "free_promise"))
     assert column.iloc[-1] == least
     assert column[promise] == least < column[: 0.999 * promise].iloc[-1]
@@ -78,10 +78,10 @@ def test_half_of_the_hits_of_an_endless_cache() -> None:
 def test_imbalance_falls_with_tokens_and_by_rebalancing() -> None:
     table = charts.imbalance_vs_tokens.data()["expert_imbalance"]
     for chips in (8, 64):
-        placed, rebalanced = (table[f"{chips} chips, {way}"] for way in ("as placed", "rebalanced"))
+        placed, rebalanced = (table[f"{chips} chips, {placement}"] for placement in ("as placed", "rebalanced"))
         assert (np.diff(placed) <= 0).all()
         assert (rebalanced < placed).all()
     # Monte Carlo of 256 experts, 8 a token, cv 0.6, drift 0.1, 256 tokens a chip, 64 copies
-    for way, expected in (("as placed", 1.85), ("rebalanced", 1.15)):
-        row = table[f"64 chips, {way}"]
+    for placement, expected in (("as placed", 1.85), ("rebalanced", 1.15)):
+        row = table[f"64 chips, {placement}"]
         assert np.interp(16384, row.index, row) == pytest.approx(expected, rel=0.02)

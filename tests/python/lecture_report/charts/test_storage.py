@@ -1,4 +1,7 @@
-"""Charts of the second half of chapter 6: ways to keep a token, tiers of memory, and the arithmetic of attention."""
+"""Charts of the second half of chapter 6.
+
+Ways to keep a token, tiers of memory, and the FLOPs of attention.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,10 @@ def bars(ax: Any) -> set[str]:
 
 
 def test_they_are_of_chapter_six() -> None:
-    made = [charts.find(f"C{k}") for k in range(23, 28)]
+    selected = [charts.find(f"C{k}") for k in range(23, 28)]
     names = ["attention_flops", "retrieve_or_hold", "drain_times", "device_occupancy", "tier_cost"]
-    assert [chart.name for chart in made] == names
-    assert all(chart.chapter == 6 for chart in made)
+    assert [chart.name for chart in selected] == names
+    assert all(chart.chapter == 6 for chart in selected)
 
 
 # ---------------------------------------------------------------------------------------------- C23, attention flops
@@ -99,7 +102,7 @@ def test_attention_without_a_crossing() -> None:
     assert not points(none, "attention_flops_per_token")[1].any()
 
 
-# ------------------------------------------------------------------------------------------- C24, to retrieve or hold
+# ------------------------------------------------------------------------------------------- C24, to hold or retrieve
 
 
 def test_retrieve_or_hold_is_the_table_of_three_ways() -> None:
@@ -167,7 +170,7 @@ def test_drain_times(kind: str, least: float, most: float, devices: int, claimed
     assert reach.get_x() + reach.get_width() == pytest.approx(least, rel=5e-3)
     assert across.get_x() + across.get_width() == pytest.approx(most, rel=5e-3)
     assert points(ax, f"devices {kind}")[0].size == devices
-    # what the lecture says stands as a hollow marker beside it, from the catalog
+    # a hollow marker next to it has the lecture's value, from the catalog
     at, _ = points(ax, f"claimed {kind}")
     assert at.tolist() == claimed
     (marker,) = [line for line in ax.get_lines() if line.get_label() == f"claimed {kind}"]
@@ -238,7 +241,7 @@ def test_tier_cost_is_a_lower_envelope_that_switches() -> None:
     assert ax.get_xscale() == ax.get_yscale() == "log"
     ways = ["HBM", "DDR", "flash", "disk", "recompute"]
     waits, least = points(ax, "least")
-    lines = {way: points(ax, way)[1] for way in ways}
+    lines = {option: points(ax, option)[1] for option in ways}
     assert least == pytest.approx(np.min(list(lines.values()), axis=0), rel=1e-12)
     for (before, after), seconds in zip(itertools.pairwise(ways[:4]), SWITCHES.values(), strict=True):
         at, cost = point(ax, f"switch to {after}")
@@ -273,10 +276,10 @@ def test_tier_cost_is_the_engines() -> None:
     assert table.loc["recompute", "cost"].tolist() == [rs.value("recompute_cost", DEEPSEEK)] * 3
     expected = rs.evaluate("tier_cost", {**inputs, **rs.storage["QLC"].values})
     assert table.loc["QLC", "cost"].tolist() == expected.to_numpy().tolist()
-    # HBM is the chip's own; what is held in it costs what hbm_hold_cost says
+    # HBM is the chip's own, so holding in it costs hbm_hold_cost
     free = charts.tier_cost.data(**inputs, tiers=["HBM", "QLC"])
-    held = rs.evaluate("hbm_hold_cost", inputs).to_numpy()
-    assert free.loc["HBM", "cost"].to_numpy() == pytest.approx(held, rel=1e-12)
+    hold_costs = rs.evaluate("hbm_hold_cost", inputs).to_numpy()
+    assert free.loc["HBM", "cost"].to_numpy() == pytest.approx(hold_costs, rel=1e-12)
     assert (table.loc["HBM", "cost"] > free.loc["HBM", "cost"]).all()
 
 
@@ -287,7 +290,7 @@ def test_reading_hbm_may_be_paid() -> None:
 
 
 def test_tier_cost_takes_the_price_of_the_chip() -> None:
-    """HBM and recomputing cost twice as much at twice the price, so DDR takes over in half the time."""
+    """At twice the price HBM and recomputing cost double, so DDR takes over in half the time."""
     price = rs.value("chip_price", prices="lecture")
     lecture, dear = (charts.tier_cost.data(**inputs).attrs["marks"] for inputs in ({}, {"chip_price": 2 * price}))
     assert dear["recompute_cost"] == pytest.approx(2 * lecture["recompute_cost"], rel=1e-12)
@@ -311,7 +314,7 @@ def test_recomputing_takes_over_and_tiers_that_never_pay_are_left_out(monkeypatc
     ax = charts.tier_cost(**DEEPSEEK, tiers=["HBM", "QLC", "NVMe"])
     at, cost = point(ax, "switch to recompute")
     assert cost == rs.value("recompute_cost", DEEPSEEK)
-    # the order is that of the waits, not of the call
+    # in the order of the waits, not of the call
     switches = charts.tier_cost.data(**DEEPSEEK, tiers=["HBM", "QLC", "NVMe"]).attrs["switches"]
     assert list(switches) == ["HBM", "NVMe", "QLC", "recompute"]
     times = [t for t, _ in switches.values()]

@@ -99,11 +99,11 @@ def test_equal_cost_of_an_effort() -> None:
 
 def test_three_buckets_are_equal() -> None:
     ax = charts.compute_buckets()
-    whole, done = patches(ax, "flops"), patches(ax, "done")
-    assert len(whole) == len(done) == 3
-    assert [bar.get_height() for bar in whole] == pytest.approx([1.2e26] * 3, rel=1e-12)
+    total, done = patches(ax, "flops"), patches(ax, "done")
+    assert len(total) == len(done) == 3
+    assert [bar.get_height() for bar in total] == pytest.approx([1.2e26] * 3, rel=1e-12)
     assert [bar.get_height() for bar in done] == pytest.approx([1.2e26, 4e25, 4e25], rel=1e-12)
-    assert all(bar.get_hatch() for bar in whole)
+    assert all(bar.get_hatch() for bar in total)
     assert not any(bar.get_hatch() for bar in done)
     assert ticks(ax.xaxis) == [
         "pretraining\n200T tokens",
@@ -125,7 +125,7 @@ def test_buckets_follow_a_model_and_its_tokens() -> None:
     expected = [rs.value(name, case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
     assert [bar.get_height() for bar in patches(ax, "flops")] == pytest.approx(expected, rel=1e-12)
     assert patches(ax, "flops")[2].get_height() > patches(ax, "flops")[0].get_height()
-    # what is done does not depend on how badly
+    # the FLOPs done do not depend on the inefficiency
     assert patches(ax, "done")[2].get_height() == pytest.approx(expected[2] / 5)
     assert "36.6B × 14.8T" in words(ax)
 
