@@ -264,7 +264,10 @@ def test_results_may_overwrite_their_inputs(bits):
 @pytest.mark.heavy
 @pytest.mark.parametrize("step", [50, pytest.param(1, marks=[pytest.mark.long, pytest.mark.whole])])
 def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits, step):
-    """Each quantity along an axis of each input equals that at each point, and every `step`-th one `value`."""
+    """Each quantity along an axis of each input equals its value at each point.
+
+    Every `step`-th one is also compared with `value`.
+    """
     from roofslate.registry.registry import ancestors, entries
 
     above = {output: set(ancestors(output)) for output, q in entries().items() if q.computed}
