@@ -473,14 +473,7 @@ def bracket(ax: Axes, start: float, end: float, y: float, text: str, *, color: s
 
 
 def panels(
-    ax: Axes,
-    columns: int,
-    *,
-    rows: int = 1,
-    left_margin: float = 0,
-    gap: float = 0.06,
-    bottom: float = 0,
-    top: float = 0,
+    ax: Axes, columns: int, *, rows: int = 1, start: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0
 ) -> list[Axes]:
     """Divide axes into panels, row by row, and keep the title.
 
@@ -488,17 +481,15 @@ def panels(
     ----------
     ax : Axes
     columns, rows : int
-    left_margin, bottom, top : float
+    start, bottom, top : float
         Margin for labels, in shares of the axes.
     gap : float
         Gap between panels, in shares of the axes.
     """
     ax.set_axis_off()
-    width, height = (1 - left_margin - gap * (columns - 1)) / columns, (1 - bottom - top - gap * (rows - 1)) / rows
+    width, height = (1 - start - gap * (columns - 1)) / columns, (1 - bottom - top - gap * (rows - 1)) / rows
     corners = [
-        (left_margin + k * (width + gap), bottom + j * (height + gap))
-        for j in reversed(range(rows))
-        for k in range(columns)
+        (start + k * (width + gap), bottom + j * (height + gap)) for j in reversed(range(rows)) for k in range(columns)
     ]
     parts = [ax.inset_axes((*corner, width, height)) for corner in corners]
     for panel in parts:

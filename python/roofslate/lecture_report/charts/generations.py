@@ -118,7 +118,7 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     looks = dict(zip(vendors, style.styles(len(vendors)), strict=True))
     years = table["announced"].to_numpy()
     first, last = math.floor(years.min()), math.ceil(years.max())
-    panels = style.panels(ax, 2, rows=2, left_margin=0.08, gap=0.13, bottom=0.05, top=0.1)
+    panels = style.panels(ax, 2, rows=2, start=0.08, gap=0.13, bottom=0.05, top=0.1)
     drawn = zip(panels, (*_GROWING, "balance_tokens"), (*_GROWING.values(), _BALANCE), strict=True)
     for panel, name, title in drawn:
         values = table[name].to_numpy()

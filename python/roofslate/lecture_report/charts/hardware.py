@@ -189,7 +189,7 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     formats = table["weight_format"].to_numpy()
     rows = range(len(chips))
     names = [f"{chip.replace(' (lecture)', '*')}, {word.upper()}" for chip, word in zip(chips, formats, strict=True)]
-    balance_panel, drain_panel = style.panels(ax, 2, left_margin=0.22, gap=0.06, bottom=0.11, top=0.04)
+    balance_panel, drain_panel = style.panels(ax, 2, start=0.22, gap=0.06, bottom=0.11, top=0.04)
     columns = (
         (balance_panel, "balance_tokens", "token", "o", "tokens that hide one weight's fetch"),
         (drain_panel, "hbm_drain_time", "s", "s", "time to read all memory"),

@@ -119,7 +119,7 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
     positive = costs[costs > 0]
     least, most = (positive.min(), positive.max()) if positive.size else (1e-3, 1.0)
     most = max(most, 100 * least)
-    panels = style.panels(ax, 2, left_margin=0.15, gap=0.07, bottom=0.2, top=0.08)
+    panels = style.panels(ax, 2, start=0.15, gap=0.07, bottom=0.2, top=0.08)
     for panel, (name, words) in zip(panels, _WAYS.items(), strict=True):
         panel.set(xscale="log", xlim=(least / 3, most * (most / least) ** 0.45), ylim=(len(ways) - 0.5, -0.6))
         panel.set_title(words.format(style.moment(marks["hold_time"])), fontsize=9.5, weight="normal", pad=4)

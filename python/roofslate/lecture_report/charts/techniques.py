@@ -104,7 +104,7 @@ def cache_techniques(ax: Axes, table: pd.DataFrame) -> None:
     names = table.index.to_list()
     base = names[0]
     labels = ["plain", *(name.removeprefix(f"{base} ") for name in names[1:])]
-    panels = style.panels(ax, len(_PANELS), left_margin=0.19, gap=0.045, bottom=0.12, top=0.08)
+    panels = style.panels(ax, len(_PANELS), start=0.19, gap=0.045, bottom=0.12, top=0.08)
     for panel, (name, (words, scale)) in zip(panels, _PANELS.items(), strict=True):
         values = scale * table[name].to_numpy(dtype=float)
         known = values[[math.isfinite(x) and x > 0 for x in values]]

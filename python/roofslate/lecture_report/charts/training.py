@@ -148,7 +148,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
 
     marks = table.attrs["marks"]
     roomy = ax.get_window_extent().width > 4.5 * ax.figure.dpi
-    panels = style.panels(ax, 3, left_margin=0.03, gap=0.06 if roomy else 0.12, bottom=0.14, top=0.13 if roomy else 0)
+    panels = style.panels(ax, 3, start=0.03, gap=0.06 if roomy else 0.12, bottom=0.14, top=0.13 if roomy else 0)
     for panel, pair in zip(panels, _PAIRS, strict=True):
         exponential = pair == "exponential"
         rows = table.loc[pair]
