@@ -223,4 +223,4 @@ def _written(x: float, measure: str) -> str:
         return ""
     if measure == "trained_tokens_per_second_per_chip":
         return units.format(x, "token/s/chip", 4)
-    return f"{100 * x:.1f} %" + (" HFU" if measure == "hardware_flops_utilization" else "")
+    return f"{100 * x:.1f}%" + (" HFU" if measure == "hardware_flops_utilization" else "")

@@ -146,7 +146,7 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
     for k, end in enumerate(("lower", "upper")):
         variable = values * xr.Variable(dims, factors[..., k])
         variable = variable.transpose(*values.dims, ...).astype(values.dtype)
-        long_name = f"{values.attrs['long_name']}, {end} end of the {100 * bands.level:g} % band"
+        long_name = f"{values.attrs['long_name']}, {end} end of the {100 * bands.level:g}% band"
         variable.attrs = {"units": values.attrs["units"], "long_name": long_name}
         variable.attrs |= {key: values.attrs[key] for key in ("basis", "calibration") if key in values.attrs}
         variables[f"{name}_{end}"] = variable
@@ -159,4 +159,4 @@ def band_text(bands: Bands, name: str, value: float, grid: Grid) -> str:
     source, inverted = calibrated_of(bands, name, grid.inputs) or (name, False)
     factors = band_factors(*bands.calibration.fit(source).band(bands.level, kinds), inverted=inverted)
     low, high = (units.format(factor * value, lookup(name).unit) for factor in factors)
-    return f"{100 * bands.level:g} % band: {low} to {high}"
+    return f"{100 * bands.level:g}% band: {low} to {high}"

@@ -173,10 +173,10 @@ class Validation(Result):
         every = self.summary.xs("all", level="by")
         for key, row in every.iterrows():
             table, column = key[:2]  # type: ignore[index]
-            coverage = "" if math.isnan(row["coverage"]) else f", the band holds {100 * row['coverage']:.0f} %"
+            coverage = "" if math.isnan(row["coverage"]) else f", the band holds {100 * row['coverage']:.0f}%"
             lines.append(
-                f"{table}, {column}: mean {100 * row['mape']:.1f} %, median {100 * row['median']:.1f} %, "
-                f"bias {100 * row['bias']:+.1f} % of {row['rows']:,.0f} rows{coverage}"
+                f"{table}, {column}: mean {100 * row['mape']:.1f}%, median {100 * row['median']:.1f}%, "
+                f"bias {100 * row['bias']:+.1f}% of {row['rows']:,.0f} rows{coverage}"
             )
             lines += self._left_out(table, column) + self._apart(table, column)
         for table in self.published["table"].unique():
@@ -197,7 +197,7 @@ class Validation(Result):
         for kind in ("split", "drafts", "doubtful label"):
             if (table, column, kind, "") in self.summary.index:
                 row = self.summary.loc[[(table, column, kind, "")]].iloc[0]
-                errors = f"{100 * row['mape']:.1f} / {100 * row['median']:.1f} %"
+                errors = f"{100 * row['mape']:.1f} / {100 * row['median']:.1f}%"
                 part = "among them" if kind == "split" and column != measurements.FIRST_TOKEN else "apart"
                 lines.append(f"  {kind}, {part}: {errors} of {row['rows']:,.0f} rows")
         return lines
@@ -208,7 +208,7 @@ class Validation(Result):
             fit = scored.calibration.fits.get(scored.runs.targets.get(column, ""))
             if table and fit is not None and scored.name == table == scored.calibration.name:
                 parts = [
-                    f"{out} {100 * row['mape']:.1f} / {100 * row['median']:.1f} %"
+                    f"{out} {100 * row['mape']:.1f} / {100 * row['median']:.1f}%"
                     for out, row in fit.errors.items()
                     if out != "nothing" and "," not in out
                 ]
@@ -219,7 +219,7 @@ class Validation(Result):
         header = ("table", "measured", "by", "", "rows", "mean", "median", "bias", "band holds")
         cells = []
         for key, row in zip(self.summary.index.tolist(), self.summary.to_dict("records"), strict=True):
-            shares = (f"{100 * row[name]:.1f} %" for name in ("mape", "median", "bias", "coverage"))
+            shares = (f"{100 * row[name]:.1f}%" for name in ("mape", "median", "bias", "coverage"))
             cells.append((*map(str, key), f"{row['rows']:,.0f}", *shares))
         return [("Errors of predictions", header, cells)]
 

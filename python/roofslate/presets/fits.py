@@ -99,7 +99,7 @@ class Constant:
     @property
     def text(self) -> str:
         """The value with its standard error, as a person reads it."""
-        return f"{units.format(self.value, lookup(self.name).unit)} ± {100 * self.deviation:.2g} %"
+        return f"{units.format(self.value, lookup(self.name).unit)} ± {100 * self.deviation:.2g}%"
 
     @property
     def remark(self) -> str:
@@ -188,4 +188,4 @@ def check_level(level: Any) -> float:
 def errors_text(row: Mapping[str, float]) -> str:
     coverage = row["coverage"]
     inside = "" if math.isnan(coverage) else f", {100 * coverage:.0f}% inside the 80% band"
-    return f"{100 * row['mape']:.1f} % / {100 * row['median']:.1f} % of {row['rows']:,.0f} rows{inside}"
+    return f"{100 * row['mape']:.1f}% / {100 * row['median']:.1f}% of {row['rows']:,.0f} rows{inside}"

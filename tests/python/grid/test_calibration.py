@@ -197,7 +197,7 @@ def test_bands_of_a_named_calibration() -> None:
     upper = mixed["time_per_output_token_upper"]
     assert np.isnan(upper[0])
     assert upper[1] == rows["time_per_output_token_upper"][0]
-    assert "80 % band" in str(rs.explain("time_per_output_token", SERVER, bands=0.8, calibration="serving"))
+    assert "80% band" in str(rs.explain("time_per_output_token", SERVER, bands=0.8, calibration="serving"))
     with pytest.raises(rs.errors.MissingInput, match='give calibration="serving"'):
         rs.evaluate(LATENCY, SERVER, bands=0.8, calibration="floor")
 
@@ -249,7 +249,7 @@ def test_a_proportional_outcome_has_the_band_of_the_calibrated_one() -> None:
     rows = rs.frame(table, "pretraining_cost", run, bands=0.8, calibration="training")
     for end in ("lower", "upper"):
         assert rows[f"pretraining_cost_{end}"][0] == pytest.approx(float(trained[f"pretraining_cost_{end}"]), rel=1e-12)
-    assert "80 % band" in str(rs.explain("pretraining_cost", RUN, bands=0.8, calibration="training"))
+    assert "80% band" in str(rs.explain("pretraining_cost", RUN, bands=0.8, calibration="training"))
 
 
 def test_an_outcome_of_two_calibrated_ones_or_of_given_ones_has_no_band() -> None:

@@ -238,7 +238,7 @@ def test_bands_in_results(noisy):
             got = grid[f"pass_time_{end}"].sel(model=model) / grid["pass_time"].sel(model=model)
             np.testing.assert_allclose(got, factor, rtol=1e-15)
     assert grid["pass_time_lower"].attrs["units"] == "s"
-    assert "80 % band" in grid["pass_time_upper"].attrs["long_name"]
+    assert "80% band" in grid["pass_time_upper"].attrs["long_name"]
     point = {"batch_size": 1, "model": "Qwen3-32B", "hardware": "H200", **inputs}
     ms = rs.evaluate("pass_time", point, bands=bands, units={"pass_time": "ms"})
     with_all = rs.evaluate("pass_time", point, bands=fitted)
@@ -253,7 +253,7 @@ def test_bands_in_results(noisy):
     )
 
     explanation = rs.explain("pass_time", point, bands=bands)
-    assert re.search(r"80 % band: .* ms to .* ms", str(explanation))
+    assert re.search(r"80% band: .* ms to .* ms", str(explanation))
     assert explanation.band in explanation.html
     assert explanation.band in explanation.markdown
 

@@ -293,7 +293,7 @@ def test_looks():
     assert "Qwen3-32B" in result._repr_html_()
     errors_of = {text.split(": mean")[0]: lines[at + 1 :] for at, text in enumerate(lines) if ": mean" in text}
     decode, prefill = (errors_of[f"serving, time_{column}_s"] for column in ("per_output_token", "to_first_token"))
-    figures = r"\d+\.\d / \d+\.\d %"
+    figures = r"\d+\.\d / \d+\.\d%"
     for part in (decode, prefill):
         assert re.fullmatch(rf"  left out by model {figures}, by [^()]+ {figures} \(mean / median\)", part[0])
     # Split rows enter the score of decoding, not of prompts.
@@ -303,7 +303,7 @@ def test_looks():
 
 def test_figures_left_out_are_those_of_the_fit():
     row = rs.calibration().errors.loc[("time_per_output_token", "model")]
-    assert f"left out by model {100 * row['mape']:.1f} / {100 * row['median']:.1f} %" in str(rs.validate())
+    assert f"left out by model {100 * row['mape']:.1f} / {100 * row['median']:.1f}%" in str(rs.validate())
 
 
 # ------------------------------------------------------------------------------------------------- the package's tables
