@@ -69,7 +69,7 @@ RULES: dict[str, tuple[str, tuple[int, ...]]] = {
         r"\bdear\b|without end|\bcomes? of\b|\btak(?:es?|en|ing) down\b|\bdoubts?\b|in the mean\b|\bas ever\b",
         (0, 0, 0, 0, 3, 0, 0),  # target 0
     ),
-    "blank before %": (r"\d %", (0, 0, 0, 0, 0, 0, 0)),  # target 0
+    "blank before %": (r"\d %", (0, 0, 0, 0, 0, 0, 1)),  # target 0
 }
 
 # rule of briefs: pattern, limit; the target of each is 0

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
-from roofslate.errors import AxisError
+from roofslate.errors import AxisError, ValueRangeError
 from roofslate.plotting.chart import chart, dataset, filled, number, numbers, tabulated
 from roofslate.plotting.findings import finding
 
@@ -260,6 +260,11 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
             raise AxisError(f"replicas_vs_promise: {name!r} is an axis of it")
     service = filled({"arrival_rate": 50.0, **inputs}, _SERVICE, scenario=_SCENARIO)
     least = numbers(["replicas_for_load"], **service)
+    if not math.isfinite(least["replicas_for_load"]):
+        raise ValueRangeError(
+            f"replicas_vs_promise: replicas_for_load is {least['replicas_for_load']}: expected a load that some number "
+            "of replicas serves. A replica needs memory for the model and a sequence: try more chips."
+        )
     fleets = np.arange(1, _MOST_REPLICAS + 1)
     latencies = tabulated(dataset(list(_LINES), **service, replicas=fleets), "replicas", "replicas_vs_promise")
     promises = np.geomspace(0.05, 10, 160)

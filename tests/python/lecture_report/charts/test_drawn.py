@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 import pytest
+import roofslate as rs
 from matplotlib import pyplot
 from roofslate import charts
 from roofslate.display import dark, style
@@ -155,6 +156,15 @@ def _gains_above(table: Any, batch: float) -> bool:
     return bool((table["speedup"][table.index.get_level_values("batch_size") > batch] >= 1).any())
 
 
+def _replicas(table: Any) -> Any:
+    return table["time_to_first_token_p99_replicas"]
+
+
+def _waits(percent: str, slots: str) -> float:
+    count = float(slots.replace(",", ""))
+    return rs.value("waiting_probability", slot_utilization=float(percent) / 100, batch_slots=count)
+
+
 def _once(table: Any) -> Any:
     return table["retrieve_cost"] + table["hold_cost"]
 
@@ -224,6 +234,39 @@ _CLAIMS: dict[str, list[tuple[str, Any]]] = {
         (
             r"promise broken\n(.+) requests/s",
             lambda t, x: _crosses(t, "time_to_first_token_p99", x, _mark(t, "time_to_first_token_target")),
+        ),
+    ],
+    "replicas_vs_promise": [
+        (
+            r"p99 in (.+) or more\nneeds no more than the load",
+            lambda t, x: (
+                _is_near(x, _mark(t, "free_promise"), 0.06)
+                and (_replicas(t)[_mark(t, "free_promise") :] == _mark(t, "replicas_for_load")).all()
+                and (_replicas(t)[: 0.999 * _mark(t, "free_promise")].dropna() > _mark(t, "replicas_for_load")).all()
+            ),
+        ),
+    ],
+    "imbalance_vs_tokens": [
+        (
+            r"fullest of 64 chips: (.+) \N{MULTIPLICATION SIGN} as placed,\n(.+) \N{MULTIPLICATION SIGN} rebalanced",
+            lambda t, *two: all(
+                _is_near(x, t["expert_imbalance"].loc[f"64 chips, {case}"].iloc[-1], 0.006)
+                for x, case in zip(two, ("as placed", "rebalanced"), strict=True)
+            ),
+        ),
+    ],
+    "dispatch_vs_rate": [
+        (
+            r"dispatch when idle: (.+) at the lowest rate,\n(.+) at the highest",
+            lambda t, *two: all(
+                _is_near(x, t["idle_dispatch_time"].dropna().iloc[k], 0.006) for x, k in zip(two, (0, -1), strict=True)
+            ),
+        ),
+    ],
+    "waiting_vs_load": [
+        (
+            r"10% wait at a load of\n(.+)% of (.+) slots,\n(.+)% of (.+) slots",
+            lambda _, *four: all(_waits(four[k], four[k + 1]) == pytest.approx(0.1, abs=0.01) for k in (0, 2)),
         ),
     ],
     "avalanche": [(r"round (\d+): every bit flips\n45% or more", lambda t, x: t.loc[int(x), "least"] > 0.45)],

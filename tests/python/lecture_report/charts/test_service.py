@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import roofslate as rs
 from roofslate import charts
-from roofslate.errors import AxisError
+from roofslate.errors import AxisError, ValueRangeError
 from support.pictures import point, points
 
 SERVICE: dict[str, Any] = {
@@ -40,6 +40,11 @@ def test_least_replicas_keep_the_promise_and_one_fewer_does_not() -> None:
     least, promise = (table.attrs["marks"][name] for name in ("replicas_for_load", "free_promise"))
     assert column.iloc[-1] == least
     assert column[promise] == least < column[: 0.999 * promise].iloc[-1]
+
+
+def test_a_model_that_does_not_fit_has_no_replicas() -> None:
+    with pytest.raises(ValueRangeError, match=r"replicas_for_load is inf.*: try more chips"):
+        charts.replicas_vs_promise(model="DeepSeek-V3", hardware="HGX H100", output_tokens=400, input_tokens=2000)
 
 
 def test_a_day_has_its_mean_its_peak_and_a_fleet_for_each_hour() -> None:
