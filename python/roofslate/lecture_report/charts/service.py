@@ -137,6 +137,15 @@ def latency_vs_rate(ax: Axes, table: pd.DataFrame) -> None:
     style.scale_ticks(ax.yaxis, "s")
 
 
+def _check_load(chart: str, name: str, load: float) -> None:
+    """Refuse a load that no number of replicas serves."""
+    if not math.isfinite(load):
+        raise ValueRangeError(
+            f"{chart}: {name} is {load}: expected a load that some number of replicas serves. A replica needs memory "
+            "for the model and a sequence: try more chips."
+        )
+
+
 def _day_cost(*, peak_to_mean_load: Any = 1.5, target_load: Any = 0.6, **inputs: Any) -> pd.DataFrame:
     import numpy as np
 
@@ -154,6 +163,7 @@ def _day_cost(*, peak_to_mean_load: Any = 1.5, target_load: Any = 0.6, **inputs:
         "arrival_rate",
         "day_cost",
     ).reset_index()
+    _check_load("day_cost", "service_load", float(table["service_load"].max()))
     table.index.name = "hour"
     table["following_replicas"] = np.ceil(table["service_load"] / load)
     table["fixed_replicas"] = table["following_replicas"].max()
@@ -260,11 +270,7 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
             raise AxisError(f"replicas_vs_promise: {name!r} is an axis of it")
     service = filled({"arrival_rate": 50.0, **inputs}, _SERVICE, scenario=_SCENARIO)
     least = numbers(["replicas_for_load"], **service)
-    if not math.isfinite(least["replicas_for_load"]):
-        raise ValueRangeError(
-            f"replicas_vs_promise: replicas_for_load is {least['replicas_for_load']}: expected a load that some number "
-            "of replicas serves. A replica needs memory for the model and a sequence: try more chips."
-        )
+    _check_load("replicas_vs_promise", "replicas_for_load", least["replicas_for_load"])
     fleets = np.arange(1, _MOST_REPLICAS + 1)
     latencies = tabulated(dataset(list(_LINES), **service, replicas=fleets), "replicas", "replicas_vs_promise")
     promises = np.geomspace(0.05, 10, 160)

@@ -45,6 +45,10 @@ def test_least_replicas_keep_the_promise_and_one_fewer_does_not() -> None:
 def test_a_model_that_does_not_fit_has_no_replicas() -> None:
     with pytest.raises(ValueRangeError, match=r"replicas_for_load is inf.*: try more chips"):
         charts.replicas_vs_promise(model="DeepSeek-V3", hardware="HGX H100", output_tokens=400, input_tokens=2000)
+    with pytest.raises(ValueRangeError, match=r"service_load is inf.*: try more chips"):
+        charts.day_cost(
+            model="DeepSeek-V3", hardware="HGX H100", output_tokens=400, input_tokens=2000, chip_price=0.001
+        )
 
 
 def test_a_day_has_its_mean_its_peak_and_a_fleet_for_each_hour() -> None:
