@@ -164,7 +164,9 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
     most, limit = marks["largest_scale_up_domain"], marks["cable_limit"]
     top = 1.08 * max(cables[-1], limit if limit < 2 * cables[-1] else 0)
     ax.plot(chips, cables, color=INSIDE, linewidth=2, linestyle="-", label="rack_cables")
-    ax.set(xlim=(0, chips[-1]), ylim=(0, top), xlabel="chips of the rack", ylabel="cables of the rack")
+    ax.set(
+        xlim=(0, 1.03 * chips[-1]), ylim=(0, top), xlabel="chips of the rack", ylabel="cables of the rack"
+    )  # room for the last tick
     ax.tick_params(labelsize=size)
     for label in (ax.xaxis.label, ax.yaxis.label):
         label.set_fontsize(1.05 * size)
@@ -176,7 +178,14 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
         ax.text(chips[-1], low, note, ha="right", va="top", fontsize=size, color=OUTSIDE, bbox=style.HALO)
     if most < chips[-1]:
         ax.axvspan(
-            most, chips[-1], facecolor="none", edgecolor="#C9C9C9", hatch="///", linewidth=0, gid="no room", zorder=0
+            most,
+            ax.get_xlim()[1],
+            facecolor="none",
+            edgecolor="#C9C9C9",
+            hatch="///",
+            linewidth=0,
+            gid="no room",
+            zorder=0,
         )
     further = [name for name in _LIMITED if name != "cable_limited_domain" and marks[name] < chips[-1]]
     for k, name in enumerate(further):
