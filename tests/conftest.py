@@ -206,16 +206,22 @@ def audit():
 
 
 @pytest.fixture
-def tab(browser):
-    """A tab that fails its test at a message, an error, or a request beyond the file."""
+def watched_page(browser):
+    """A page that records messages, errors and requests beyond files in `trouble`."""
     opened = browser.new_page()
     opened.trouble = []
     opened.on("console", lambda message: opened.trouble.append(message.text))
     opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
     opened.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else opened.trouble.append(r.url))
     yield opened
-    assert opened.trouble == []
     opened.close()
+
+
+@pytest.fixture
+def tab(watched_page):
+    """A page that fails its test at any trouble."""
+    yield watched_page
+    assert watched_page.trouble == []
 
 
 def answering(runtime):

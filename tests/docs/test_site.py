@@ -35,20 +35,8 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser):
-    """A page that records its messages and its network requests."""
-    opened = browser.new_page()
-    opened.trouble = []
-    opened.on("console", lambda message: opened.trouble.append(message.text))
-    opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
-    opened.on("request", lambda request: asked(opened, request.url))
-    yield opened
-    opened.close()
-
-
-def asked(page, url):
-    if not url.startswith(("file:", "data:")):
-        page.trouble.append(url)
+def page(watched_page):
+    return watched_page
 
 
 def test_the_audit_finds_what_is_wrong(page, audit):
@@ -116,6 +104,8 @@ def test_the_live_lecture_is_a_part(site, page):
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-ready=true]", state="attached", timeout=20_000)
         assert not page.trouble, path.name
+        navigation = page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts()
+        assert navigation == ["Documentation", *(["All chapters"] if path.stem != "index" else [])]
     assert sum(path.stat().st_size for path in live.iterdir()) < 10e6
     charts = (site / "reference" / "charts.html").read_text(encoding="utf-8")
     assert 'href="../live/chapter-1.html#chart=latency_vs_batch"' in charts

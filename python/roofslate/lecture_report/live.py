@@ -95,7 +95,7 @@ def live_lecture(
     folder.mkdir(parents=True, exist_ok=True)
     if shared:
         write_shared(folder)
-    ways = [*links, _HOME]
+    navigation = [*links, _HOME]
     chapters: list[dict[str, Any]] = []
     places: dict[str, list[tuple[str, str]]] = {}
     for content in chapters_of("report", None):
@@ -104,17 +104,17 @@ def live_lecture(
             continue
         href = f"chapter-{content['chapter']}.html"
         title = f"{content['chapter']}. {content['title']}"
-        page = Page(views, title=title, brief="Move the sliders. Every number is computed here.", links=ways)
+        page = Page(views, title=title, brief="Move the sliders. Every number is computed here.", links=navigation)
         write(folder / href, page.to_html(shared=shared).encode())
-        links = [(f"{href}#chart={view.name}", view.title) for view in views]
-        chapters.append({"href": href, "title": title, "charts": links})
-        for view, (link, words) in zip(views, links, strict=True):
+        charts = [(f"{href}#chart={view.name}", view.title) for view in views]
+        chapters.append({"href": href, "title": title, "charts": charts})
+        for view, (link, words) in zip(views, charts, strict=True):
             for name in view.outputs:
                 places.setdefault(name, []).append((link, words))
     calculators = []
     for name, title in calculator_names().items():
         view = calculator_view(name)
-        write(folder / f"{name}.html", Page([view], links=ways).to_html(shared=shared).encode())
+        write(folder / f"{name}.html", Page([view], links=navigation).to_html(shared=shared).encode())
         calculators.append((f"{name}.html", title))
         for output in view.outputs:
             places.setdefault(output, []).append((f"{name}.html", title))

@@ -85,7 +85,7 @@ def pipeline_training(
     pipeline_schedule: PipelineSchedule = "gpipe",
     backward_forward_ratio: float = 2.0,
     weight_gradient_share: float = 0.5,
-    model_chunks: int = 1,
+    model_chunks: int | None = None,
 ) -> pd.DataFrame:
     """Simulate a training step on a pipeline, one row per stage and pass of a micro-batch.
 
@@ -107,8 +107,8 @@ def pipeline_training(
         Time of a backward relative to a forward: 2 by FLOPs, 1 in the lecture's drawing.
     weight_gradient_share : float
         Fraction of a backward spent on weight gradients, for schedules that split them.
-    model_chunks : int
-        Parts of the model on each stage, for "interleaved".
+    model_chunks : int, optional
+        Parts of the model on each stage, only for "interleaved". By default 1.
 
     Returns
     -------
@@ -125,6 +125,10 @@ def pipeline_training(
     """
     if pipeline_schedule not in _SCHEDULES:
         raise unknown("pipeline_schedule", pipeline_schedule, _SCHEDULES)
+    if model_chunks is not None and pipeline_schedule != "interleaved":
+        raise ValueRangeError(
+            f"model_chunks acts only with pipeline_schedule='interleaved', got {pipeline_schedule!r}. Leave it out."
+        )
     stages = natural(pipeline_stages, "pipeline_stages")
     batches = stages if microbatches is None else natural(microbatches, "microbatches")
     backward = duration(backward_forward_ratio, "backward_forward_ratio", unit="1")
@@ -135,7 +139,7 @@ def pipeline_training(
             raise ValueRangeError(f"weight_gradient_share must be below 1, got {weight_gradient_share!r}")
     columns = ["stage", "microbatch", "chunk", "kind", "start", "end"]
     if pipeline_schedule == "interleaved":
-        chunks = natural(model_chunks, "model_chunks")
+        chunks = natural(1 if model_chunks is None else model_chunks, "model_chunks")
         return _boxes(chunked.interleaved(stages, batches, chunks, backward), columns, "1")
     if pipeline_schedule == "zb_v":
         return _boxes(chunked.zero_bubble_v(stages, batches, backward, weight), columns, "1")

@@ -260,6 +260,7 @@ def test_balance_closed_form(layers: int, period: int, cost: float, stages: int)
             {"pipeline_stages": 4, "pipeline_schedule": "zb_h1", "weight_gradient_share": 1},
             "below 1",
         ),
+        ("pipeline_training", {"pipeline_stages": 4, "model_chunks": 2}, "only with pipeline_schedule='interleaved'"),
         ("stage_times", {"layer_times": [1, 2, 3], "pipeline_stages": 2}, "layer_times"),
         ("stage_times", {"layer_times": [1, 0], "pipeline_stages": 2}, "positive"),
     ],

@@ -364,7 +364,7 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
             pipeline_schedule=schedule,  # type: ignore[arg-type]
             backward_forward_ratio=wide,
             weight_gradient_share=share,
-            model_chunks=chunks,
+            model_chunks=chunks if schedule == "interleaved" else None,
         )
         panel = {**inputs, "backward_forward_ratio": wide, "pipeline_schedule": schedule}
         marks[f"bubble_{k}"] = number("training_bubble", **panel)
