@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate._base.messages import unknown
 from roofslate.display import style
 from roofslate.display.diagram import arrow, box, inside, letters, whole
+from roofslate.errors import ValueRangeError
 from roofslate.plotting.chart import chart, filled, number
 from roofslate.simulation import schedules
 
@@ -344,6 +345,8 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     for schedule in orders:
         if schedule not in _NAMES:
             raise unknown("pipeline_schedule", schedule, _NAMES)
+    if "model_chunks" in inputs and "interleaved" not in orders:
+        raise ValueRangeError(f"training_bubble: model_chunks acts only with 'interleaved', got {', '.join(orders)}")
     ratio = number("backward_forward_ratio", **inputs)
     share = number("weight_gradient_share", **{**inputs, "backward_forward_ratio": ratio})
     panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in orders)]

@@ -369,6 +369,8 @@ def test_errors_name_what_was_given() -> None:
         charts.pipeline_inference(pipeline_stages=2.5)
     with pytest.raises(ValueRangeError, match="microbatches"):
         charts.training_bubble(microbatches=0)
+    with pytest.raises(ValueRangeError, match="model_chunks acts only with 'interleaved', got 1f1b, zb_h1"):
+        charts.training_bubble(model_chunks=2)
     with pytest.raises(UnknownName, match="zb_h1"):
         charts.training_bubble(pipeline_schedule="zb_h3")
     with pytest.raises(UnknownName, match="hop_latency"):
