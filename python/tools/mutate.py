@@ -51,10 +51,10 @@ Change = Any  # an argument's position, a number, a quantity, or (operation, Cha
 # tuple
 # is another operation on them.
 _CHANGES: dict[str, tuple[tuple[str, Change], ...]] = {
-    "add": (("arithmetic", ("sub", 0, 1)), ("argument", 0), ("argument", 1)),
-    "sub": (("arithmetic", ("add", 0, 1)), ("argument", 0), ("argument", 1)),
-    "mul": (("arithmetic", ("div", 0, 1)), ("argument", 0), ("argument", 1)),
-    "div": (("arithmetic", ("mul", 0, 1)), ("argument", 0), ("argument", 1)),
+    "add": (("operator", ("sub", 0, 1)), ("argument", 0), ("argument", 1)),
+    "sub": (("operator", ("add", 0, 1)), ("argument", 0), ("argument", 1)),
+    "mul": (("operator", ("div", 0, 1)), ("argument", 0), ("argument", 1)),
+    "div": (("operator", ("mul", 0, 1)), ("argument", 0), ("argument", 1)),
     "neg": (("argument", 0),),
     "min": (("extreme", ("max", 0, 1)), ("argument", 0), ("argument", 1)),
     "max": (("extreme", ("min", 0, 1)), ("argument", 0), ("argument", 1)),
@@ -82,7 +82,7 @@ class Mutant:
     ----------
     quantity : str
     kind : str
-        Kind of change: `arithmetic`, `extreme`, function, condition, boundary, branch, argument, constant or need of a
+        Kind of change: `operator`, `extreme`, function, condition, boundary, branch, argument, constant or need of a
         formula. Default, fallback, limit or bound of an input.
     change : str
         The changed operation with its replacement, ``#k`` being the k-th step of the formula, or the changed fact.

@@ -47,7 +47,7 @@ def test_what_fits_is_taken():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: inverse(cells=CELLS), "a first piece for each cell"),
+        (lambda: inverse(cells=CELLS), "a first piece for each bin"),
         (lambda: inverse(words=WORDS - 1), "for each piece its end and eight words"),
         (lambda: sampler(directions=31), "32 direction numbers"),
         (lambda: sampler(shifts=2), "a shift"),

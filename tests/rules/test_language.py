@@ -1,7 +1,7 @@
 """The language of all text written by hand: terms to avoid, limits by kind of text, the shape of sentences and briefs.
 
-A limit may fall and never rise. For Markdown the limits are the targets. Elsewhere they are the present counts, and the
-comment in a row gives the target of all kinds together. A failure lists every hit of its rule, with file and line.
+A limit of a kind may fall and never rise, and the limits of a rule add up to its most at the highest. A failure lists
+every hit of its rule, with file and line.
 """
 
 from __future__ import annotations
@@ -40,39 +40,40 @@ class Text(NamedTuple):
 
 KINDS = ("markdown", "notebook", "report", "brief", "python", "cpp", "tests")
 
-# rule: pattern, then the limit of each kind in the order of KINDS
-RULES: dict[str, tuple[str, tuple[int, ...]]] = {
-    # target 15
-    "nominal what": (r"\b[Ww]hat (is|are|has|can|comes?|stands?|takes?|\w+ed)\b", (0, 0, 0, 0, 0, 5, 0)),
-    # target 200
-    "any what": (r"\b[Ww]hat\b", (7, 0, 0, 0, 20, 84, 15)),
-    "told": (r"\b[Tt](ells?|old|elling)\b", (0, 0, 0, 0, 0, 0, 0)),  # target 0
-    "beside": (r"\b[Bb]eside\b", (0, 0, 0, 0, 0, 0, 0)),  # target 0
-    "that of": (r"\b(that|those) (of|with|by|from|in)\b", (5, 0, 0, 0, 2, 3, 0)),  # target 25
-    "stands, lies": (r"\b(stands?|stood|lies|lie|lay)\b", (0, 0, 0, 0, 0, 3, 0)),  # target 5
-    "ratio over": (r"\bover (the|that|those|its|their|what)\b", (2, 0, 0, 0, 6, 8, 1)),  # target 20
-    "arithmetic": (
-        r"(?<!IEEE )(?<!exact )(?<!interval )\b[Aa]rithmetic\b(?! intensity)",
-        (0, 0, 0, 0, 0, 0, 5),  # target 0
+# rule: pattern, the most of all kinds together, then the limit of each kind in the order of KINDS
+RULES: dict[str, tuple[str, int, tuple[int, ...]]] = {
+    "nominal what": (
+        r"\b[Ww]hat (is|are|has|can|comes?|stands?|takes?|\w+ed)\b",
+        15,
+        (0, 0, 0, 0, 0, 5, 0),
     ),
+    "any what": (r"\b[Ww]hat\b", 200, (7, 0, 0, 0, 20, 84, 15)),
+    "told": (r"\b[Tt](ells?|old|elling)\b", 0, (0,) * 7),
+    "beside": (r"\b[Bb]eside\b", 0, (0,) * 7),
+    "that of": (r"\b(that|those) (of|with|by|from|in)\b", 25, (5, 0, 0, 0, 2, 3, 0)),
+    "stands, lies": (r"\b(stands?|stood|lies|lie|lay)\b", 5, (0, 0, 0, 0, 0, 3, 0)),
+    "ratio over": (r"\bover (the|that|those|its|their|what)\b", 20, (2, 0, 0, 0, 6, 8, 1)),
+    "arithmetic": (r"(?<!IEEE )(?<!exact )(?<!interval )\b[Aa]rithmetic\b(?! intensity)", 0, (0,) * 7),
     "bare cache": (
         r"(?<!KV[ -])(?<!CPU )(?<!L[123] )(?<!prefix )(?<!Prefix )(?<!prompt )(?<!prompt-)\b[Cc]aches?\b(?! lines?\b)",
-        (0, 0, 0, 0, 2, 1, 2),  # target 0
+        0,
+        (0,) * 7,
     ),
-    "cell": (r"(?<!notebook )(?<!table )(?<!header )\bcells?\b", (0, 0, 0, 0, 0, 1, 1)),  # target 0
-    "where for if": (r"([;,:] |^)[Ww]here\b", (0, 0, 0, 0, 5, 5, 2)),  # target 20
-    "dangling verb": (r"\b(can|cannot|can't|will|does|holds?|has)(?=[.,;:]|$)", (1, 0, 0, 0, 0, 3, 3)),  # target 5
-    "alone": (r"\balone\b", (0, 0, 0, 0, 0, 0, 0)),  # target 5
-    "of its own": (r"\bof (one's|your|its|their|our|my) own\b", (2, 0, 0, 0, 0, 1, 0)),  # target 10
-    "from X on": (r"\bfrom (which|(\S+ ){0,2}\S+) on\b", (0, 0, 0, 0, 0, 2, 2)),  # target 0
+    "cell": (r"(?<!notebook )(?<!table )(?<!header )\bcells?\b", 0, (0,) * 7),
+    "where for if": (r"([;,:] |^)[Ww]here\b", 20, (0, 0, 0, 0, 3, 5, 0)),
+    "dangling verb": (r"\b(can|cannot|can't|will|does|holds?|has)(?=[.,;:]|$)", 5, (1, 0, 0, 0, 0, 0, 3)),
+    "alone": (r"\balone\b", 5, (0,) * 7),
+    "of its own": (r"\bof (one's|your|its|their|our|my) own\b", 10, (2, 0, 0, 0, 0, 1, 0)),
+    "from X on": (r"\bfrom (which|(\S+ ){0,2}\S+) on\b", 0, (0,) * 7),
     "private words": (
         r"\bdear\b|without end|\bcomes? of\b|\btak(?:es?|en|ing) down\b|\bdoubts?\b|in the mean\b|\bas ever\b",
-        (0, 0, 0, 0, 3, 0, 0),  # target 0
+        0,
+        (0,) * 7,
     ),
-    "blank before %": (r"\d %", (0, 0, 0, 0, 0, 0, 1)),  # target 0
+    "blank before %": (r"\d %", 0, (0,) * 7),
 }
 
-# rule of briefs: pattern, limit; the target of each is 0
+# rule of briefs: pattern, limit
 BRIEFS: dict[str, tuple[str, int]] = {
     "over 70 characters": (r"^.{71}", 0),
     "that": (r"\b[Tt]hat\b", 0),
@@ -85,16 +86,16 @@ BRIEFS: dict[str, tuple[str, int]] = {
     "lecture": (r"\b[Ll]ecture", 0),
 }
 
-EQUAL_BRIEFS = 2  # target 0
+EQUAL_BRIEFS = 0
 
-# rule of first lines of docstrings: pattern, limit in the package and in the tests; the target of each is 0
+# rule of first lines of docstrings: pattern, limit in the package and in the tests
 FIRST_LINES: dict[str, tuple[str, int, int]] = {
     "over 88 characters": (r"^.{89}", 0, 0),
     "semicolon": (r";", 0, 0),
     "wh-word first": (r"^(What|Where|Which|Who|Whose|When|How|Why|Whether)\b", 0, 0),
 }
 
-# Names that say nothing of what they hold. Bindings of them in the package, the core and the tests; the target is 0.
+# Names that say nothing of what they hold. Bindings of them in the package, the core and the tests.
 VAGUE_NAME = re.compile(
     "found|told|kept|own|others|beside|taken|there|here|asked|wanted|made|held|left|room|place|way|whole|rest|apart"
     "|along"
@@ -252,7 +253,7 @@ def python_texts(kind: str, folder: str) -> Iterator[Text]:
             for line, text in paragraphs(prose(examples)):
                 yield Text(kind, name, start + line - 1, text)
         for line, text in content.messages:
-            yield Text(kind, name, line, text)
+            yield Text(kind, name, line, re.sub(r"\b\w+='[^']*'", "X", text))
 
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
@@ -324,7 +325,8 @@ def check(rule: str, matches: list[str], limit: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rule", RULES)
 def test_words(rule, kind):
-    pattern, limits = RULES[rule]
+    pattern, most, limits = RULES[rule]
+    assert sum(limits) <= most
     check(f"{rule} in {kind}", hits(pattern, of_kind(kind)), limits[KINDS.index(kind)])
 
 

@@ -55,6 +55,6 @@ namespace roofslate::binding
             py::arg("data").noconvert(),
             py::arg("threads"),
             py::arg("stream"),
-            "Seconds in which a contiguous array is filled, plainly or with stores around the cache.");
+            "Seconds in which a contiguous array is filled, plainly or with stores that bypass the CPU cache.");
     }
 }

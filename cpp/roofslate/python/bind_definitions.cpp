@@ -154,7 +154,7 @@ namespace roofslate::binding
             &describe,
             py::arg("registry"),
             py::arg("first"),
-            "Quantities of a registry from a position on, described.");
+            "Describes the quantities of a registry, starting at a position.");
         m.def(
             "steps",
             [](const std::string& name) {
@@ -195,6 +195,6 @@ namespace roofslate::binding
             py::arg("symbols"),
             py::arg("latex"),
             "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its "
-            "value, loser, its value); conditions that hold.");
+            "value, loser, its value); the conditions fulfilled.");
     }
 }

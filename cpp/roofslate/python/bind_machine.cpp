@@ -15,7 +15,7 @@ namespace roofslate::binding
                     names.emplace_back(set->name);
                 return names;
             },
-            "All instruction sets that were built and that this machine has, best first.");
+            "All instruction sets that were built and run on this machine, best first.");
         m.def(
             "use_instruction_set",
             [](const std::string& name) {
@@ -25,7 +25,7 @@ namespace roofslate::binding
                 use_instruction_set(*set);
             },
             py::arg("name"),
-            "Runs on another instruction set from now on.");
+            "Switches to another instruction set.");
         m.def("clear_pool", &clear_pool, "Gives the memory of freed results back to the system.");
         m.def("pool_bytes", &pool_bytes, "Bytes of freed results that are kept for the next ones.");
         m.def("available_memory", &available_memory, "Bytes that may still be taken.");

@@ -16,10 +16,10 @@ namespace roofslate::binding
             double high)
         {
             const std::size_t n = std::size_t(ends.size());
-            if (std::size_t(first.size()) != cells_of_inverse + 1 || first.at(first.size() - 1) != n
+            if (std::size_t(first.size()) != bins_of_inverse + 1 || first.at(first.size() - 1) != n
                 || std::size_t(pieces.size()) != n * words_of_piece)
                 throw py::value_error(
-                    "InverseDistribution: a first piece for each cell, and for each piece its end and eight words");
+                    "InverseDistribution: a first piece for each bin, and for each piece its end and eight words");
             return {
                 {first.data(), first.data() + first.size()},
                 {ends.data(), ends.data() + n},

@@ -20,8 +20,8 @@ namespace roofslate
     {
         for (std::size_t k = 0; k < pieces.size(); ++k)
             pieces_[k / words_of_piece].words[k % words_of_piece] = pieces[k];
-        for (std::size_t cell = 0; cell < cells_of_inverse; ++cell)
-            first_[cell] += (first_[cell + 1] - first_[cell] > 1 ? split_cell : 0);
+        for (std::size_t bin = 0; bin < bins_of_inverse; ++bin)
+            first_[bin] += (first_[bin + 1] - first_[bin] > 1 ? split_bin : 0);
     }
 
     Sampler::Sampler(

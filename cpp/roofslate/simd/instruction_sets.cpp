@@ -28,7 +28,7 @@ namespace roofslate
                     return *named;
                 throw unknown_name(
                     std::string("ROOFSLATE_SIMD='") + name
-                    + "' names no instruction set that was built and that this machine has; " + names_of_candidates()
+                    + "' names no instruction set that was built and runs on this machine; " + names_of_candidates()
                     + " exist");
             }
             return *instruction_sets().front(); // the last candidate runs on every machine

@@ -87,9 +87,9 @@ namespace roofslate
     // The inverse of a distribution function (see sampler.hpp) at the probability (x + 1/2) / 2^32, for any x of 32
     // bits. With v, the distance of the probability to the nearer of 0 and 1, it is a polynomial in each interval of v:
     // the intervals between doubles with four bits of mantissa.
-    inline constexpr std::size_t bits_of_draw = 32, cells_of_inverse = 2 * bits_of_draw * 16, words_of_piece = 8;
+    inline constexpr std::size_t bits_of_draw = 32, bins_of_inverse = 2 * bits_of_draw * 16, words_of_piece = 8;
     // added to its first piece: the interval has several
-    inline constexpr std::uint32_t split_cell = std::uint32_t(1) << 31;
+    inline constexpr std::uint32_t split_bin = std::uint32_t(1) << 31;
     struct InverseTable
     {
         const std::uint32_t* first; // piece of each interval, the lower half of probabilities first

@@ -147,7 +147,7 @@ namespace roofslate
         {
             constexpr std::size_t width = Value::size, block = 256;
             constexpr double lattice = 1.0 / 4294967296.0;
-            constexpr std::uint64_t first_cell = (std::uint64_t(1023) - bits_of_draw - 1) << 4; // of 2^-33
+            constexpr std::uint64_t first_bin = (std::uint64_t(1023) - bits_of_draw - 1) << 4; // of 2^-33
             alignas(64) double v[block];
             alignas(64) std::uint32_t at[block] = {};
             const Value low(table.low), high(table.high);
@@ -160,13 +160,13 @@ namespace roofslate
                     v[i] = (double(y) + 0.5) * lattice;
                     std::uint64_t bits;
                     __builtin_memcpy(&bits, v + i, sizeof bits);
-                    at[i] = std::uint32_t((bits >> 48) - first_cell) + upper * std::uint32_t(cells_of_inverse / 2);
+                    at[i] = std::uint32_t((bits >> 48) - first_bin) + upper * std::uint32_t(bins_of_inverse / 2);
                 }
                 for (std::size_t i = 0; i < length; ++i)
                 {
                     std::uint32_t piece = table.first[at[i]];
-                    if (piece >= split_cell)
-                        for (piece -= split_cell; v[i] >= table.ends[piece];)
+                    if (piece >= split_bin)
+                        for (piece -= split_bin; v[i] >= table.ends[piece];)
                             ++piece;
                     at[i] = piece;
                 }

@@ -25,7 +25,7 @@ Places = npt.NDArray[np.int64]
 BITS = 32  # of a draw: the probability (x + 1/2) / 2**32 for a whole x
 
 
-_CELLS = 16  # of an octave
+_BINS = 16  # of an octave
 
 
 _TERMS = 6  # of a polynomial
@@ -67,39 +67,39 @@ def tabulate(
     ValueRangeError
         Where a value is not finite, or so many pieces would be needed that no table can be made.
     """
-    first, last = _cells()
-    cell = np.arange(first.size)
-    upper = cell >= cell.size // 2
+    first, last = _bins()
+    bin_index = np.arange(first.size)
+    upper = bin_index >= bin_index.size // 2
     done: list[tuple[Any, ...]] = []
     pieces = 0
     while first.size:
         ends, coefficients, right = _fitted(first, last, upper, below, above, steps)
-        done.append((cell[right], first[right], ends[right], coefficients[right]))
+        done.append((bin_index[right], first[right], ends[right], coefficients[right]))
         pieces += int(right.sum()) + 2 * int((~right).sum())
         if pieces > _MOST_PIECES:
             raise ValueRangeError("its inverse distribution function has too many steps, or is too rough, for a table")
         again = np.repeat(np.flatnonzero(~right), 2)
-        cell, upper, first, last = cell[again], upper[again], first[again], last[again]
+        bin_index, upper, first, last = bin_index[again], upper[again], first[again], last[again]
         middle = (first[::2] + last[::2]) // 2
         first[1::2], last[::2] = middle, middle
-    cells, starts, ends, coefficients = (np.concatenate(column) for column in zip(*done, strict=True))
-    order = np.lexsort((starts, cells))
-    cells, ends, coefficients = cells[order], ends[order], coefficients[order]
-    same = (cells[1:] == cells[:-1]) & (coefficients[1:, 2] == coefficients[:-1, 2]) & _constant(coefficients)[1:]
+    bins, starts, ends, coefficients = (np.concatenate(column) for column in zip(*done, strict=True))
+    order = np.lexsort((starts, bins))
+    bins, ends, coefficients = bins[order], ends[order], coefficients[order]
+    same = (bins[1:] == bins[:-1]) & (coefficients[1:, 2] == coefficients[:-1, 2]) & _constant(coefficients)[1:]
     is_last = ~np.append(
         same & _constant(coefficients)[:-1], False
     )  # of equal neighbours the last one reaches over all
-    cells, ends, coefficients = cells[is_last], ends[is_last], coefficients[is_last]
-    starts = np.searchsorted(cells, np.arange(2 * BITS * _CELLS + 1)).astype(np.uint32)
+    bins, ends, coefficients = bins[is_last], ends[is_last], coefficients[is_last]
+    starts = np.searchsorted(bins, np.arange(2 * BITS * _BINS + 1)).astype(np.uint32)
     low, high = (float(f(np.array([2.0 ** -(BITS + 1)]))[0]) for f in (below, above))
     return _core.InverseDistribution(starts, ends, coefficients, low, high), low, high
 
 
-def _cells() -> tuple[Places, Places]:
-    """Return the first lattice point of each table cell and the end, one point for empty ones."""
-    octave, part = np.divmod(np.arange(BITS * _CELLS), _CELLS)
+def _bins() -> tuple[Places, Places]:
+    """Return the first lattice point of each bin and the end, one point for empty ones."""
+    octave, part = np.divmod(np.arange(BITS * _BINS), _BINS)
     # v = (y + 1/2) / 2**32 is in [1 + part/16, 1 + (part + 1)/16) 2**(octave - 33)
-    edges = [np.ceil((2.0**octave * (1 + (part + k) / _CELLS) - 1) / 2).astype(np.int64) for k in (0, 1)]
+    edges = [np.ceil((2.0**octave * (1 + (part + k) / _BINS) - 1) / 2).astype(np.int64) for k in (0, 1)]
     first = np.minimum(edges[0], (1 << (BITS - 1)) - 1)
     return np.tile(first, 2), np.tile(np.maximum(edges[1], first + 1), 2)
 

@@ -261,7 +261,7 @@ class Catalog(Mapping[str, Preset]):
         nearest = entries[distances.index(min(distances))]
         if min(distances):
             start, end = validity_of(nearest)
-            period = f"{start} to {end}" if end else f"from {start} on"
+            period = f"{start} to {end}" if end else f"{start} or later"
             raise PresetError(f"{preset.name!r} has no entry for {day}; the nearest is {nearest.name!r}, {period}")
         return nearest
 

@@ -79,7 +79,7 @@ def _read(path: Path) -> Model:
     if model is None:
         readers = {"config": Model.from_config, "gguf": Model.from_gguf, "safetensors": Model.from_safetensors}
         model = readers[kind](path)
-        if not model.doubts:
+        if not model.not_read:
             with _lock:
                 if len(_kept) >= _MOST_KEPT:
                     _kept.pop(next(iter(_kept)))

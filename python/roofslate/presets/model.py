@@ -17,7 +17,7 @@ from roofslate.presets.checkpoints.gguf import read_gguf
 from roofslate.presets.checkpoints.locate import checkpoint_at, source_of
 from roofslate.presets.checkpoints.metadata import config_of
 from roofslate.presets.checkpoints.safetensors import read_safetensors
-from roofslate.presets.configs import Cache, Shape, bits_in, bits_of, read_shape
+from roofslate.presets.configs import KVCache, Shape, bits_in, bits_of, read_shape
 from roofslate.presets.model_values import sums_of, values_of, visited_weights, window_note
 from roofslate.presets.preset import Fact, Preset, is_name
 from roofslate.registry.registry import lookup
@@ -246,8 +246,8 @@ class Model(Preset):
     def _of(cls, shape: Shape, name: str, strict: bool | None, source: tuple[str, str, str]) -> Model:
         """Make a model of a shape, or refuse a partly read one."""
         shape = replace(shape, name=name or shape.family or "config.json")
-        if shape.doubts:
-            said = f"{shape.name} was not fully read: {'; '.join(_first(shape.doubts))}"
+        if shape.not_read:
+            said = f"{shape.name} was not fully read: {'; '.join(_first(shape.not_read))}"
             if strict:
                 raise PresetError(said)
             if strict is None and shape.unknown:
@@ -263,7 +263,7 @@ class Model(Preset):
         sums: dict[str, float | str] = {"family": shape.family or "unknown", **sums_of(shape)}
         if shape.stored:
             sums["checkpoint_bytes"] = float(sum(row.size for row in shape.stored))
-        for key, lines in (("not_read", shape.doubts), ("assumed", _assumed(shape))):
+        for key, lines in (("not_read", shape.not_read), ("assumed", _assumed(shape))):
             if lines:
                 sums[key] = "; ".join(_first(lines))
         return cls(shape.name, "model", facts, attributes=sums, note=window_note(shape), origin=origin, shape=shape)
@@ -283,9 +283,9 @@ class Model(Preset):
         return self.shape.unknown
 
     @property
-    def doubts(self) -> tuple[str, ...]:
+    def not_read(self) -> tuple[str, ...]:
         """Keys that were not understood and assumptions, empty for a file fully read."""
-        return self.shape.doubts
+        return self.shape.not_read
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -419,9 +419,9 @@ class Model(Preset):
         table.index.name = "part"
         return table
 
-    def _caches(self) -> Counter[Cache]:
+    def _caches(self) -> Counter[KVCache]:
         """Group layers by their KV cache, without layers that have none."""
-        return Counter(layer.cache for layer in self.shape.layers if layer.cache.kind != "none")
+        return Counter(layer.kv_cache for layer in self.shape.layers if layer.kv_cache.kind != "none")
 
     def _element_bytes(self, kv_format: str | None) -> float:
         return bits_of(_checked("kv_format", kv_format or self.shape.formats.kv)) / 8
@@ -430,22 +430,22 @@ class Model(Preset):
         facts = [(name, str(fact), self.origin) for name, fact in self.facts.items()]
         parts = [(part, f"{count:,}", "part") for part, count in self.parts.items()]
         assumed = [("assumed", line, "") for line in _assumed(self.shape)]
-        return [*facts, *parts, *assumed, *(("not read", line, "") for line in self.doubts)]
+        return [*facts, *parts, *assumed, *(("not read", line, "") for line in self.not_read)]
 
 
 def _assumed(shape: Shape) -> tuple[str, ...]:
     """Return open questions of a file that was otherwise understood."""
-    doubts = set(shape.doubts)
-    return tuple(line for line in shape.assumptions if line not in doubts)
+    not_read = set(shape.not_read)
+    return tuple(line for line in shape.assumptions if line not in not_read)
 
 
 _MOST_NAMED = 8  # of unread keys, in a warning
 
 
-def _first(doubts: tuple[str, ...]) -> list[str]:
+def _first(not_read: tuple[str, ...]) -> list[str]:
     """The first of many, and how many more there are."""
-    more = len(doubts) - _MOST_NAMED
-    first = [line if len(line) <= 200 else f"{line[:197]}..." for line in doubts[:_MOST_NAMED]]
+    more = len(not_read) - _MOST_NAMED
+    first = [line if len(line) <= 200 else f"{line[:197]}..." for line in not_read[:_MOST_NAMED]]
     return [*first, f"and {more} more"] if more > 0 else first
 
 

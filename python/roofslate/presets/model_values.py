@@ -40,13 +40,13 @@ def sums_of(shape: Shape) -> dict[str, float]:
         sums["total_with_multi_token_prediction"] = total + shape.prediction
     if shape.context_limit is not None:
         sums["context_limit"] = shape.context_limit
-    sums["state_bytes"] = 2 * sum(layer.cache.state for layer in shape.layers)
+    sums["state_bytes"] = 2 * sum(layer.kv_cache.state for layer in shape.layers)
     return {name: float(count) for name, count in sums.items()}
 
 
 def values_of(shape: Shape) -> dict[str, float | str]:
     """Return the values that the preset supplies."""
-    sums, caches = sums_of(shape), [layer.cache for layer in shape.layers]
+    sums, caches = sums_of(shape), [layer.kv_cache for layer in shape.layers]
     active = sums["active_with_input_embedding"] - (0 if shape.tied else shape.parts["input_table"])
     values: dict[str, float | str] = {
         "total_parameters": float(sum(shape.parts.values())),
@@ -103,10 +103,10 @@ def _stored_formats(shape: Shape) -> dict[str, float | str]:
 def window_note(shape: Shape) -> str:
     """Write a note for readers of the KV-cache size."""
     size = bits_of(shape.formats.kv) / 8
-    windowed = [layer.cache for layer in shape.layers if layer.cache.window]
+    windowed = [layer.kv_cache for layer in shape.layers if layer.kv_cache.window]
     if not windowed:
         return ""
     size_text = units.format(size * sum(cache.elements * cache.window for cache in windowed), "byte")
-    if not any(layer.cache.growth for layer in shape.layers):
+    if not any(layer.kv_cache.growth for layer in shape.layers):
         return f"every layer with attention sees a window: a sequence holds {size_text} at most"
     return f"{len(windowed)} layers see a window, and the windows hold {size_text} a sequence"

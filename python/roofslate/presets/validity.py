@@ -82,7 +82,7 @@ def _contradicted(presets: Sequence[Preset]) -> Iterator[tuple[Preset, str, str,
         for earlier, later in itertools.pairwise(ordered):
             start, end = validity_of(later)[0], validity_of(earlier)[1]
             if not end or end[: len(start)] > start[: len(end)] or (end == start and len(end) == len("2026-03-01")):
-                yield earlier, next(iter(earlier.facts)), "contradicted", f"{later.name} holds from {start} on"
+                yield earlier, next(iter(earlier.facts)), "contradicted", f"{later.name} is valid from {start}"
 
 
 def _stale(presets: Sequence[Preset], day: str) -> Iterator[tuple[Preset, str, str, str]]:

@@ -193,7 +193,7 @@ def test_a_fast_mode_that_ended_divides_a_price() -> None:
 
 
 def test_days_without_a_list_name_the_nearest() -> None:
-    with pytest.raises(errors.PresetError, match="the nearest is 'gpt-oss-120b Novita', from 2026-11"):
+    with pytest.raises(errors.PresetError, match="the nearest is 'gpt-oss-120b Novita', 2026-11 or later"):
         rs.api_prices["gpt-oss-120b Novita as of 2026-10-31"]
     with pytest.raises(errors.PresetError, match=r"'Claude Opus 4\.1', 2025-05 to 2026-10-25"):
         rs.api_prices[f"Claude Opus 4.1 as of {TODAY}"]

@@ -84,7 +84,7 @@ def test_safetensors_of_published_models_count_exactly(tmp_path, name, form, key
     assert model.total_parameters == entry["total_parameters"]
     assert model["active_parameters"] == entry["active_parameters"]
     assert model.parts == rs.Model.from_config(config).parts
-    assert model.doubts == ()
+    assert model.not_read == ()
     assert model.checkpoint_bytes == sum(checkpoints.bytes_of(*stored_size) for stored_size in tensors.values())
     assert model.stored_table()["tensors"].sum() == len(tensors)
     if name == "deepseek-ai/DeepSeek-V3":  # its layer for multi-token prediction is counted apart
@@ -102,7 +102,7 @@ def test_gguf_of_published_models_count_exactly(tmp_path, name, kind):
     assert model.total_parameters == entry["total_parameters"]
     assert model["active_parameters"] == entry["active_parameters"]
     assert model.parts == described.parts
-    assert model.doubts == ()
+    assert model.not_read == ()
     assert model.checkpoint_bytes == sum(sizes.values())
     assert model.cache_bytes([100, 100_000]).tolist() == described.cache_bytes([100, 100_000]).tolist()
     formats = {name for name in {**described.values, **model.values} if "format" in name or "per_weight" in name}

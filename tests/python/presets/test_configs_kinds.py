@@ -26,7 +26,7 @@ def test_counts_of_files_of_2026(entry):
         "active_with_input_embedding": model.active_with_input_embedding,
     }
     assert result == entry["expected"]
-    assert model.doubts == ()
+    assert model.not_read == ()
 
 
 def test_there_are_all_files_of_2026():
@@ -39,7 +39,7 @@ def test_counts_of_public_classes(entry):
     model = rs.Model.from_config(entry["config"], name=entry["name"])
     assert model.total_parameters == entry["expected"]["total_parameters"]
     assert model.parts.get("routed_experts", 0) == entry["expected"]["routed_experts"]
-    assert model.doubts == ()
+    assert model.not_read == ()
 
 
 @pytest.mark.parametrize("entry", KINDS, ids=lambda entry: entry["name"])
@@ -147,7 +147,7 @@ def test_sizes_of_private_classes(name):
     billions, config = PRIVATE[name]
     model = rs.Model.from_config(config, name=name)
     assert model.total_parameters / 1e9 == pytest.approx(billions, rel=0.003)
-    assert model.doubts == ()
+    assert model.not_read == ()
 
 
 def test_layers_with_experts_by_their_numbers():
@@ -238,7 +238,7 @@ def test_two_attentions_and_a_dense_part_in_a_block_with_experts_that_do_nothing
     assert (model.layers, model.dense_layers, model.experts_per_token) == (4, 2, 2)
     twice = read(**{**LONGCAT, "num_hidden_layers": 4, "zero_expert_type": "identity"}, **LATENT)  # one an attention
     assert twice.parts == model.parts
-    assert twice.doubts == ()
+    assert twice.not_read == ()
     assert "num_layers: 2 blocks of 2 attentions each, counted as 4 layers" in model.assumptions
 
 
@@ -319,7 +319,7 @@ def test_heads_of_windowed_layers():
     ):
         model = read(**keys, **said)
         assert model.parts["attention"] == plain.parts["attention"] + more
-        assert model.doubts == ()
+        assert model.not_read == ()
 
 
 def test_heads_of_windowed_layers_under_another_name():
@@ -327,7 +327,7 @@ def test_heads_of_windowed_layers_under_another_name():
     other = {"attention_other_setting": {"num_attention_groups": 4}}
     model = read(model_type="step3p5", num_attention_groups=2, **keys, **other)
     assert model.cache_bytes(16) == 2 * LAYERS * 2 * 4 * 8 * 16
-    assert model.doubts == ()
+    assert model.not_read == ()
 
 
 def test_latents_of_windowed_layers():
@@ -414,7 +414,7 @@ def test_formats_of_parts(table, expected):
     model = read(**SPARSE, quantization_config=table)
     result = bits(model)
     assert {part: result[part] for part in expected} == pytest.approx(expected)
-    assert model.doubts == ()
+    assert model.not_read == ()
 
 
 def test_formats_as_mlx_writes_them():

@@ -311,8 +311,8 @@ def test_a_day_is_an_axis_of_names() -> None:
     [
         ("H100 RunPod secure as of 2025-01-01", "'H100 RunPod secure until 2026-09-24', 2026-08-19 to 2026-09-24"),
         ("H100 one-year index as of 2026-01-20", "'H100 one-year index until 2025-12', 2025-10 to 2025-12"),
-        ("H100 one-year index as of 2026-02-20", "the nearest is 'H100 one-year index', from 2026-03 on"),
-        ("H100 Google Cloud list as of 2024-06-01", "the nearest is 'H100 Google Cloud list', from 2025-02 on"),
+        ("H100 one-year index as of 2026-02-20", "the nearest is 'H100 one-year index', 2026-03 or later"),
+        ("H100 Google Cloud list as of 2024-06-01", "the nearest is 'H100 Google Cloud list', 2025-02 or later"),
         ("H100 RunPod secure as of May", "expected a day such as '2026-03-01', got 'May'"),
         ("H100 RunPod secure as of 2026-02-30", "expected a day such as '2026-03-01'"),
         ("H100 RunPond secure as of 2026-09-01", "did you mean 'H100 RunPod secure'"),

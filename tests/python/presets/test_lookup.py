@@ -167,7 +167,7 @@ def test_lists_of_tokens_are_read_of_a_day() -> None:
     ("inputs", "error", "words"),
     [
         ({"prices": RENT, "as_of": "2026-01-01"}, errors.PresetError, "until 2026-09-24', 2026-08-19 to 2026-09-24"),
-        ({"prices": "lecture", "as_of": "2025-01-01"}, errors.PresetError, "'lecture', from 2026-04-29"),
+        ({"prices": "lecture", "as_of": "2025-01-01"}, errors.PresetError, "'lecture', 2026-04-29 or later"),
         ({"prices": RENT, "as_of": "2026-09"}, errors.PresetError, "as_of: expected a day such as '2026-03-01', got"),
         ({"prices": RENT, "as_of": 20260901}, errors.PresetError, "as_of: expected a day such as"),
         ({"prices": RENT, "as_of": None}, errors.PresetError, "as_of: expected a day such as"),
@@ -192,7 +192,7 @@ def test_days_that_find_no_price(inputs: dict[str, Any], error: type, words: str
 def test_a_price_of_ones_own_holds_on_its_days() -> None:
     mine = rs.Preset("mine", "prices", rs.prices[RENT].facts, attributes={"valid_from": "2026-09-15"})
     assert hourly(rs.value("chip_price", prices=mine, as_of=AFTER)) == 3.99
-    with pytest.raises(errors.PresetError, match="'mine' has no entry for 2026-09-14; the nearest is 'mine', from"):
+    with pytest.raises(errors.PresetError, match="'mine' has no entry for 2026-09-14; the nearest is 'mine', 2026-09-15 or later"):
         rs.value("chip_price", prices=mine, as_of="2026-09-14")
     assert hourly(rs.value("chip_price", prices=f"{RENT} as of {BEFORE}", as_of=BEFORE)) == 3.29
 

@@ -109,7 +109,7 @@ def test_entries_of_a_series_that_overlap(
 ) -> None:
     result = check(tmp_path / "a.toml", entry("Ours", 3, second_start), entry("Ours before", 2, "2026-01", first_end))
     assert [(row[0], row[2]) for row in result] == [("Ours before", "contradicted")] * contradicted
-    assert all(row[4] == f"Ours holds from {second_start} on" for row in result)
+    assert all(row[4] == f"Ours is valid from {second_start}" for row in result)
 
 
 def test_prices_grow_stale(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_a_list_is_a_conjunction_and_so_is_and():
         ("1/pass_time < 3 s^-1", 3.0),
         ("1/pass_time < 3 s**-1", 3.0),
         ("sqrt(bytes_per_weight) < 3 (B/param)", None),
-        ("compute_utilization < 30 %", 0.3),
+        ("compute_utilization < 30  %", 0.3),
         ("compute_utilization < 30%", 0.3),
         ("replica_capital_cost < 3 M$", 3e6),
         ("replica_capital_cost < $600bn", 600e9),

@@ -51,7 +51,7 @@ def test_search_reads_names_briefs_and_symbols():
     result = rs.quantities("kv")
     assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(result.index)
     assert 0 < len(result) < len(rs.quantities())
-    assert "kv_bytes_per_token" in rs.quantities("kv cache per token").index
+    assert "kv_bytes_per_token" in rs.quantities("KV cache per token").index
     assert "kv_bytes_per_token" in rs.quantities("CACHE").index
     assert len(rs.quantities("no such thing at all")) == 0
 

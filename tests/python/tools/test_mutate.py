@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LIMITS = read_limits()
 EQUIVALENT = read_equivalent()
 KINDS = {
-    *("arithmetic", "extreme", "function", "condition", "boundary", "branch", "argument", "constant", "need"),
+    *("operator", "extreme", "function", "condition", "boundary", "branch", "argument", "constant", "need"),
     *("default", "fallback", "limit", "bound"),
 }
 
@@ -135,8 +135,8 @@ def test_a_survivor_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert main(["--quantity", "stage_flops"]) == 1
     shown = capsys.readouterr().out
     assert "#0: quantity(" in shown
-    assert "survives: stage_flops: arithmetic: " in shown
-    assert "hardware: none of its mutants of kind arithmetic dies" in shown
+    assert "survives: stage_flops: operator: " in shown
+    assert "hardware: none of its mutants of kind operator dies" in shown
     assert main(["--theme", "hardware"]) == 1
     assert "0 of " in capsys.readouterr().out
 

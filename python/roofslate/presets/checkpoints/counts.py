@@ -83,7 +83,7 @@ def counted(shape: Shape, header: Header, *, strict: bool | None) -> Shape:
     total, described = counts.weights.total(), sum(shape.parts.values())
     if not total:
         raise PresetError(f"{header.path}: has no weights of a language model")
-    doubts = list(shape.doubts)
+    not_read = list(shape.not_read)
     if total != described:
         said = _difference(shape, counts.weights, total, described, gguf=gguf)
         if abs(total - described) > _FAR * described and strict is not False:
@@ -91,7 +91,7 @@ def counted(shape: Shape, header: Header, *, strict: bool | None) -> Shape:
                 f"{header.path}: {said}. They are not of one model, or the format is not as the config says. "
                 "With strict=False the file's count is taken"
             )
-        doubts.append(f"{said}; the file's count is taken")
+        not_read.append(f"{said}; the file's count is taken")
     return replace(
         shape,
         parts={part: counts.weights[part] for part in PARTS if counts.weights[part]},
@@ -99,8 +99,8 @@ def counted(shape: Shape, header: Header, *, strict: bool | None) -> Shape:
         prediction=counts.prediction if counts.prediction or shape.prediction is None else 0,
         formats=_formats(shape, counts, header),
         stored=tuple(Stored(kind, *numbers) for kind, numbers in counts.stored.items()),
-        doubts=tuple(doubts),
-        assumptions=(*shape.assumptions, *doubts[len(shape.doubts) :]),
+        not_read=tuple(not_read),
+        assumptions=(*shape.assumptions, *not_read[len(shape.not_read) :]),
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from roofslate.presets.configs.attention import Cache
+from roofslate.presets.configs.attention import KVCache
 from roofslate.presets.configs.formats import Formats, bits_in, bits_of
 from roofslate.presets.configs.layers import Layer
 from roofslate.presets.configs.shape import Shape, read_shape
 
-__all__ = ["Cache", "Formats", "Layer", "Shape", "bits_in", "bits_of", "read_shape"]
+__all__ = ["Formats", "KVCache", "Layer", "Shape", "bits_in", "bits_of", "read_shape"]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from roofslate.presets.configs.families import Family
     from roofslate.presets.configs.keys import Keys
 
-__all__ = ["Attention", "Cache", "Heads"]
+__all__ = ["Attention", "Heads", "KVCache"]
 
 
 @dataclass(frozen=True)
-class Cache:
+class KVCache:
     """KV cache of a sequence in one layer, in elements.
 
     Attributes
@@ -99,7 +99,7 @@ class Attention:
         self.keys, self.name, self.family, self.hidden = keys, name, family, hidden
         self.layer, self.layers = layer, layers
 
-    def read(self, kind: str, heads: Heads) -> tuple[Counter[str], Cache]:
+    def read(self, kind: str, heads: Heads) -> tuple[Counter[str], KVCache]:
         """Return weights and KV cache of attention of this kind."""
         if "kv_lora_rank" in self.keys:
             return self._latent(kind, heads.queries)
@@ -112,7 +112,7 @@ class Attention:
             return self.keys.count("sliding_window", self.family.window_default or None, low=1)
         return self.keys.count("attention_chunk_size", 8192, low=1) if kind == "chunk" else 0
 
-    def _plain(self, kind: str, h: Heads) -> tuple[Counter[str], Cache]:
+    def _plain(self, kind: str, h: Heads) -> tuple[Counter[str], KVCache]:
         keys, d = self.keys, self.hidden
         q, k, v = h.queries * h.size, h.keys * h.size, h.keys * h.value_size
         # shares the KV cache of an earlier layer
@@ -137,7 +137,7 @@ class Attention:
             index_heads, index = where.count("index_heads", low=1), where.count("index_head_size", low=1)
             weights += d * (index_heads + 1) * index + 2 * index
         window = self._window(kind)
-        return Counter(attention=weights), Cache(kind, 0 if borrowed else k + v, window, index=index)
+        return Counter(attention=weights), KVCache(kind, 0 if borrowed else k + v, window, index=index)
 
     def _gate(self, heads: int, value_size: int) -> tuple[str, int]:
         """Return the output gate, and its weights if it is not a part of the query projection."""
@@ -177,7 +177,7 @@ class Attention:
         where = {"window": "add_swa_attention_sink_bias", "full": "add_full_attention_sink_bias"}.get(kind, "")
         return self.keys.flag(where, self.family.sinks in ("all", kind))
 
-    def _latent(self, kind: str, heads: int) -> tuple[Counter[str], Cache]:
+    def _latent(self, kind: str, heads: int) -> tuple[Counter[str], KVCache]:
         keys, d = self.keys, self.hidden
         rank, rope = keys.count("kv_lora_rank", low=1), keys.count("qk_rope_head_dim", low=0)
         nope = keys.count("qk_nope_head_dim", low=0)
@@ -193,7 +193,7 @@ class Attention:
         if "index_topk" in keys and kind != "window" and self._indexes():
             index, index_heads = keys.count("index_head_size", low=1), keys.count("index_heads", low=1)
             weights += (query_rank or d) * index_heads * index + d * (index + index_heads) + 2 * index
-        return Counter(attention=weights), Cache("latent", rank + rope, self._window(kind), index=index)
+        return Counter(attention=weights), KVCache("latent", rank + rope, self._window(kind), index=index)
 
     def _indexes(self) -> bool:
         """Return True if a layer has an index. Other layers reuse the choice of the one before."""
@@ -206,7 +206,7 @@ class Attention:
         step, offset = keys.count("index_topk_freq", 1, low=1), keys.count("index_skip_topk_offset", 2)
         return max(self.layer - offset + 1, 0) % step == 0
 
-    def _compressed(self, kind: str, h: Heads) -> tuple[Counter[str], Cache]:
+    def _compressed(self, kind: str, h: Heads) -> tuple[Counter[str], KVCache]:
         """Attention of DeepSeek-V4: a window, then compressed entries, with keys used as values."""
         keys, d, heads, size = self.keys, self.hidden, h.queries, h.size
         rank, groups, output_rank = (keys.count(name, low=1) for name in ("q_lora_rank", "o_groups", "o_lora_rank"))
@@ -216,7 +216,7 @@ class Attention:
         for name in ("qk_rope_head_dim", "index_topk"):
             keys.count(name, 0)  # a part of each head, and of the KV reads
         if kind == "window":
-            return Counter(attention=weights), Cache("window", size, window)
+            return Counter(attention=weights), KVCache("window", size, window)
         ratio = next((ratio for ratio, word in COMPRESSION.items() if word == kind), 0)
         if not ratio:
             raise keys.fail("compress_ratios", f"missing, and a layer is {kind}, which this attention is not")
@@ -226,4 +226,4 @@ class Attention:
         if kind == "compressed sparse":
             index, index_heads = keys.count("index_head_size", low=1), keys.count("index_heads", low=1)
             weights += 2 * d * 2 * index + ratio * 2 * index + index + rank * index_heads * index + d * index_heads
-        return Counter(attention=weights), Cache(kind, size, window, size, ratio, index / ratio)
+        return Counter(attention=weights), KVCache(kind, size, window, size, ratio, index / ratio)

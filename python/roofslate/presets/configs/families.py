@@ -129,22 +129,22 @@ _STATES = (
 )
 
 
-def plain_family(keys: Keys, doubts: list[str]) -> Family:
+def plain_family(keys: Keys, not_read: list[str]) -> Family:
     """Derive conventions for a file of an unknown family from its keys.
 
     Parameters
     ----------
     keys : Keys
-    doubts : list of str
+    not_read : list of str
         Collects assumptions.
     """
     family = Family(key_norm="key head", source="LlamaForCausalLM")
     name = next((name for name in _ACTIVATIONS if keys.is_text(name)), "")
     if name and keys.text(name).casefold() in _UNGATED:
-        doubts.append(f"{keys.written(name)}: {keys.text(name)}, taken as a feed-forward part without a gate")
+        not_read.append(f"{keys.written(name)}: {keys.text(name)}, taken as a feed-forward part without a gate")
         family = replace(family, matrices=2)
     state = next(((name, state) for name, state in _STATES if name in keys), None)
     if state is not None and "layer_types" in keys:
-        doubts.append(f"{keys.written(state[0])}: layers without attention taken as {state[1].replace('_', ' ')}")
+        not_read.append(f"{keys.written(state[0])}: layers without attention taken as {state[1].replace('_', ' ')}")
         family = replace(family, state=state[1])
     return family

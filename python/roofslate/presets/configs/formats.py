@@ -139,7 +139,7 @@ def read_formats(
     *,
     dense_with_experts: bool,
     assumptions: list[str],
-    doubts: list[str],
+    not_read: list[str],
 ) -> Formats:
     """Formats that a config states, in its outer object or the inner one.
 
@@ -152,7 +152,7 @@ def read_formats(
         Matrices by part, and the number of ``layers``.
     dense_with_experts : bool
         Whether ``mlp`` names a dense part in a layer with experts, which counts as shared experts.
-    assumptions, doubts : list of str
+    assumptions, not_read : list of str
         Collect open questions of the file, and keys that were not understood.
     """
     names = ("quantization_config", "quantization")
@@ -165,7 +165,7 @@ def read_formats(
             assumptions.append("torch_dtype: 16 bits a weight, as most checkpoints have")
         return _of_parts({"routed_experts": experts} if experts else {}, parts, "bf16", plain)
     table = where[0].inside(where[1])
-    reader = _Table(table, parts, modules, dense_with_experts=dense_with_experts, doubts=doubts)
+    reader = _Table(table, parts, modules, dense_with_experts=dense_with_experts, not_read=not_read)
     formats_by_part = reader.formats()
     experts = reader.experts() or experts
     if experts:
@@ -177,7 +177,7 @@ def read_formats(
         "" if table.is_list("kv_cache_scheme") else table.shown("kv_cache_scheme") + table.shown("kv_cache_quant_algo")
     )
     kv = "fp8" if "8" in scheme else "nvfp4" if "4" in scheme else "bf16"
-    doubts += [
+    not_read += [
         f"{table.written(name)}: not understood, taken as without effect"
         for name in table.left()
         if not _HARMLESS.fullmatch(name)
@@ -209,14 +209,14 @@ class _Table:
         modules: Mapping[str, int],
         *,
         dense_with_experts: bool,
-        doubts: list[str],
+        not_read: list[str],
     ) -> None:
-        self.table, self.parts, self.modules, self.dense_with_experts, self.doubts = (
+        self.table, self.parts, self.modules, self.dense_with_experts, self.not_read = (
             table,
             parts,
             modules,
             dense_with_experts,
-            doubts,
+            not_read,
         )
         self.layers = modules["layers"]
         self.method = table.text("quant_method").casefold()
@@ -295,7 +295,7 @@ class _Table:
         form = _algorithm(self.algorithm) if not width else _width(width, group, kind, zero_points=points)
         if form is None:
             said = method or self.algorithm or "no method"
-            self.doubts.append(f"quantization_config: {said} is not known, taken as 16 bits")
+            self.not_read.append(f"quantization_config: {said} is not known, taken as 16 bits")
         return form or _BF16
 
     def _grouped(self) -> dict[str, _Format] | None:
@@ -316,7 +316,7 @@ class _Table:
             parts = [part for target in targets if (part := self._part(target))]
             formats_by_part.update(dict.fromkeys(_MATRICES if self._classes(group) else parts, form))
         if len({form for form, group in named if self._classes(group)}) > 1:
-            self.doubts.append(
+            self.not_read.append(
                 f"{table.written('config_groups')}: several formats for the same modules, the last taken"
             )
         return formats_by_part
@@ -354,7 +354,7 @@ class _Table:
             if strange:
                 more = f" and {len(strange) - 1} more" if strange[1:] else ""
                 first = f"{table.written('quantized_layers')}.{strange[0]}{more}"
-                self.doubts.append(f"{first}: not understood, taken as 16 bits")
+                self.not_read.append(f"{first}: not understood, taken as 16 bits")
             return {part: forms.most_common(1)[0][0] for part, forms in votes.items()}
         table.content_of("quantized_layers")
         table.content_of("config_groups" if self.algorithm == "MIXED_PRECISION" else "")
@@ -379,7 +379,7 @@ class _Table:
                     remaining if other_form else (), other_form
                 )
                 return {part: form for part, form in chosen_forms.items() if form is not None}
-        self.doubts.append(
+        self.not_read.append(
             f"{self.table.written('layers_by_quant_algo')}: no parts have so many modules, 16 bits taken"
         )
         return {}

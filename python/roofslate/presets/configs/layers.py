@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from roofslate.presets.configs.attention import Attention, Cache, Heads
+from roofslate.presets.configs.attention import Attention, Heads, KVCache
 from roofslate.presets.configs.details import Place, layer_details, model_details
 from roofslate.presets.configs.known import PER_LAYER
 from roofslate.presets.configs.pattern import block_part, feed_forward_kinds, mixer_kinds
@@ -48,7 +48,7 @@ class Layer:
     ----------
     parameters : Counter of str
         Weights by part.
-    cache : Cache
+    kv_cache : KVCache
     experts : int
         Routed experts.
     visited : float
@@ -56,7 +56,7 @@ class Layer:
     """
 
     parameters: Counter[str]
-    cache: Cache
+    kv_cache: KVCache
     experts: int = 0
     visited: float = 0
 
@@ -217,12 +217,12 @@ class Reader:
             raise keys.fail("kv_heads", f"{given} are more than the {heads} heads")
         return given or heads
 
-    def _mixer(self, kind: str, layer: int) -> tuple[Counter[str], Cache]:
+    def _mixer(self, kind: str, layer: int) -> tuple[Counter[str], KVCache]:
         if kind in ("none", "moe", "mlp"):
-            return Counter(), Cache()
+            return Counter(), KVCache()
         if kind == "linear":
-            return Counter(attention=self.hidden**2), Cache()
-        state = Cache()
+            return Counter(attention=self.hidden**2), KVCache()
+        state = KVCache()
         weights: Counter[str] = Counter()
         if kind in ("state", "both", "shared"):
             weights, state = self._state(layer)
@@ -237,11 +237,11 @@ class Reader:
         parameters, cache = attention.read("full" if kind == "both" else kind, heads)
         return parameters + weights, replace(cache, state=state.state)
 
-    def _state(self, layer: int) -> tuple[Counter[str], Cache]:
+    def _state(self, layer: int) -> tuple[Counter[str], KVCache]:
         if not self.family.state:
             raise self.keys.fail("layer_types", f"layers without attention are not known for {self.name or 'this'!r}")
         word, weights, state = STATES[self.family.state](self.at(layer), self.hidden, self.heads.size)
-        return Counter(state_mixer=weights), Cache(word, state=state)
+        return Counter(state_mixer=weights), KVCache(word, state=state)
 
     # ------------------------------------------------------------------------------------------------- feed-forward
 

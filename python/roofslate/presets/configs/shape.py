@@ -19,7 +19,7 @@ from roofslate.presets.configs.vision import audio_parameters, vision_parameters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roofslate.presets.configs.attention import Cache
+    from roofslate.presets.configs.attention import KVCache
 
 __all__ = ["PARTS", "Shape", "Stored", "read_shape"]
 
@@ -77,7 +77,7 @@ class Shape:
     formats : Formats
     unknown : tuple of str
         Keys that were not understood and may have weights behind them.
-    doubts : tuple of str
+    not_read : tuple of str
         What was not understood: a key each, and what was assumed.
     assumptions : tuple of str
         What the file leaves open, and what was taken for it.
@@ -95,7 +95,7 @@ class Shape:
     context_limit: int | None
     formats: Formats
     unknown: tuple[str, ...]
-    doubts: tuple[str, ...]
+    not_read: tuple[str, ...]
     assumptions: tuple[str, ...]
     stored: tuple[Stored, ...] = ()
 
@@ -116,8 +116,8 @@ def _shape(config: Keys, name: str) -> Shape:
     listed = [*(keys.entries("architectures") or ()), *(config.entries("architectures") or ())]
     classes = [word for word in listed if isinstance(word, str)]
     family = family_name([word for word in types if word], classes)
-    doubts = _strangers(types, classes, family)
-    conventions = FAMILIES[family] if family else plain_family(keys, doubts)
+    not_read = _strangers(types, classes, family)
+    conventions = FAMILIES[family] if family else plain_family(keys, not_read)
     keys.defaults = conventions.sizes
     reader = Reader(keys, family, conventions)
     assumptions = reader.assumptions
@@ -135,7 +135,7 @@ def _shape(config: Keys, name: str) -> Shape:
     parts["vision"] = vision_parameters(config, _tower(config, family), reader.hidden) or 0
     parts["audio"] = audio_parameters(config, family, reader.hidden) or 0
     towers = [f"{part}_config" for part in ("vision", "audio") if f"{part}_config" in config and not parts[part]]
-    doubts += [f"{tower}: a tower of unknown kind, not counted" for tower in towers]
+    not_read += [f"{tower}: a tower of unknown kind, not counted" for tower in towers]
     assumptions += [f"{key}: {value:,}, as {conventions.source} does" for key, value in keys.defaulted.items()]
     prediction = _prediction(keys, reader, layers, assumptions)
     dense_with_experts = family == "gemma4"
@@ -146,12 +146,12 @@ def _shape(config: Keys, name: str) -> Shape:
         _modules(reader, layers),
         dense_with_experts=dense_with_experts,
         assumptions=assumptions,
-        doubts=doubts,
+        not_read=not_read,
     )
     limit = keys.optional("context_limit", high=10**12)
     sizes = _sizes(keys, reader, layers)
     unread = dict.fromkeys(config.unread(settled=bool(family)))
-    doubts += [f"{key}: not understood, taken as without weights" for key in unread]
+    not_read += [f"{key}: not understood, taken as without weights" for key in unread]
     unknown = (*towers, *unread)
     return Shape(
         name,
@@ -164,8 +164,8 @@ def _shape(config: Keys, name: str) -> Shape:
         limit,
         formats,
         unknown,
-        tuple(doubts),
-        (*assumptions, *doubts),
+        tuple(not_read),
+        (*assumptions, *not_read),
     )
 
 
@@ -176,11 +176,11 @@ def _strangers(types: list[str], classes: list[str], family: str) -> list[str]:
         key = "model_type" if types or not classes else "architectures"
         said = next((word for word in (*types, *classes) if word), "missing")
         return [f"{key}: {_short(said)} is not known, read as a plain decoder in the manner of Llama"]
-    doubts = []
+    not_read = []
     strange = strange_class(types, classes, family)
     if strange:
-        doubts.append(f"architectures: {_short(strange)} is not known, read as {FAMILIES[family].source}")
-    return doubts
+        not_read.append(f"architectures: {_short(strange)} is not known, read as {FAMILIES[family].source}")
+    return not_read
 
 
 def _short(name: str) -> str:
@@ -193,8 +193,8 @@ def _modules(reader: Reader, layers: list[Layer]) -> dict[str, int]:
     modules["states in attention"] = reader.family.state in ("kimi_delta", "full_delta")
     matrices = reader.family.matrices
     for layer, ffn in zip(layers, reader.ffns, strict=True):
-        modules["attention"] += 4 * (layer.cache.elements > 0)
-        modules["state_mixer"] += (3 if layer.cache.kind == "linear" else 2) * (layer.cache.state > 0)
+        modules["attention"] += 4 * (layer.kv_cache.elements > 0)
+        modules["state_mixer"] += (3 if layer.kv_cache.kind == "linear" else 2) * (layer.kv_cache.state > 0)
         modules["dense_ffn"] += matrices * ("dense" in ffn)
         modules["routed_experts"] += matrices * layer.experts
         modules["routed_experts fused"] += layer.experts > 0
@@ -222,7 +222,7 @@ def _prediction(keys: Keys, reader: Reader, layers: list[Layer], assumptions: li
     depth = keys.count("multi_token_prediction_layers", 0, high=100)
     if not depth:
         return 0
-    attending = [layer for layer in layers if layer.cache.kind in ("full", "latent", "window")]
+    attending = [layer for layer in layers if layer.kv_cache.kind in ("full", "latent", "window")]
     if not reader.family.prediction or not attending:
         key = keys.written("multi_token_prediction_layers")
         assumptions.append(f"{key}: {depth}, of a layout that is not known, not counted")
@@ -234,7 +234,7 @@ def _prediction(keys: Keys, reader: Reader, layers: list[Layer], assumptions: li
 def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
     """Return registry inputs of a model of equal layers, by majority if layers differ."""
     moe = [layer for layer in layers if layer.experts]
-    attending = [i for i, layer in enumerate(layers) if layer.cache.elements or layer.cache.compressed]
+    attending = [i for i, layer in enumerate(layers) if layer.kv_cache.elements or layer.kv_cache.compressed]
     sizes: dict[str, float] = {
         "layers": len(layers),
         "dense_layers": len(layers) - len(moe),
@@ -242,12 +242,12 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
         "vocabulary_size": keys.count("vocabulary_size", low=1),
     }
     if attending:
-        growing = [i for i in attending if layers[i].cache.growth] or attending
-        sizes |= _attention_sizes(reader, growing[0], layers[growing[0]].cache)
+        growing = [i for i in attending if layers[i].kv_cache.growth] or attending
+        sizes |= _attention_sizes(reader, growing[0], layers[growing[0]].kv_cache)
         if len(growing) < len(layers):
-            sizes["global_attention_layers"] = len(growing) if layers[growing[0]].cache.growth else 0
+            sizes["global_attention_layers"] = len(growing) if layers[growing[0]].kv_cache.growth else 0
         # An index of latent attention serves the layers behind it too; elsewhere each layer that selects has its own.
-        selecting = [i for i in growing if layers[i].cache.index and not layers[i].cache.compressed]
+        selecting = [i for i in growing if layers[i].kv_cache.index and not layers[i].kv_cache.compressed]
         if selecting:
             sizes["selected_tokens"] = _selected(keys)
         if selecting and not reader.latent and len(selecting) < len(growing):
@@ -272,7 +272,7 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
     return sizes
 
 
-def _attention_sizes(reader: Reader, layer: int, cache: Cache) -> dict[str, float]:
+def _attention_sizes(reader: Reader, layer: int, cache: KVCache) -> dict[str, float]:
     size: float
     heads, keys = reader.heads_of(layer), reader.at(layer)
     queries, kv_heads, rotary = heads.queries, heads.keys, 0

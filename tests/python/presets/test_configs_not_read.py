@@ -43,8 +43,8 @@ def told(config):
             model = rs.Model.from_config(config, strict=False)
     except errors.PresetError as error:
         return f"refused: {error}"
-    assert len(caught) == bool(model.doubts)
-    return "; ".join(model.doubts)
+    assert len(caught) == bool(model.not_read)
+    return "; ".join(model.not_read)
 
 
 def inner(config):
@@ -226,7 +226,7 @@ def test_many_doubts_are_counted():
     with pytest.warns(errors.PartlyRead, match=r"new_7: .*; and 12 more\. ") as caught:
         model = read(**{f"new_{i}": 8 for i in range(20)})
     assert len(str(caught[0].message)) < 2000
-    assert len(model.doubts) == len(model.unknown) == 20
+    assert len(model.not_read) == len(model.unknown) == 20
 
 
 def test_what_a_person_sees():
@@ -234,7 +234,7 @@ def test_what_a_person_sees():
     for line in ("strange_width: not understood, taken as without weights", "model_type: brand_new is not known"):
         assert line in repr(model)
         assert line in model._repr_html_()
-        assert any(doubt.startswith(line) for doubt in pickle.loads(pickle.dumps(model)).doubts)
+        assert any(entry.startswith(line) for entry in pickle.loads(pickle.dumps(model)).not_read)
     assert repr(model).count("strange_width") == 1
     summary = rs.summary(model=model, hardware="H100", concurrency=4, input_tokens="1k", output_tokens="1k")
     assert any(line.startswith("model not fully read: model_type: brand_new") for line in summary.assumed)
