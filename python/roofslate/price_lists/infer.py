@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate import units
 from roofslate._base.messages import shown
 from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, ValueRangeError
 from roofslate.evaluation.value import value
@@ -24,7 +23,7 @@ from roofslate.registry.values import input_quantity
 from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from roofslate.grid.grid import Grid
 
@@ -32,33 +31,32 @@ __all__ = ["infer"]
 
 _LECTURE = "R. Pope, lecture with D. Patel, 2026-04-29"
 
-# Values or ranges assumed by default, with sources, by the preset that would supply them.
-_ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
+# Inputs taken from the presets `lecture` unless a preset of the keyword is given, with the source of each.
+_OF_LECTURE = {
     "model": {
-        "active_parameters": (100e9, f"{_LECTURE}, chapter 6: the model behind the prices"),
-        "total_parameters": (800e9, f"{_LECTURE}, chapter 1: 8 times the active parameters"),
-        "bytes_per_weight": (1.0, f"{_LECTURE}: the board adds weights to bytes"),
-        "weight_format": ("fp8", "follows from one byte per weight"),
+        "active_parameters": f"{_LECTURE}, chapter 6: the model behind the prices",
+        "total_parameters": f"{_LECTURE}, chapter 1: 8 times the active parameters",
+        "bytes_per_weight": f"{_LECTURE}: the board adds weights to bytes",
+        "weight_format": "follows from one byte per weight",
     },
     "hardware": {
-        "peak_flops": ("4.8 PFLOP/s", f"{_LECTURE}, chapter 1: peak compute for a balance of 300"),
-        "hbm_bandwidth": ("8 TB/s", "the board's B200"),
-        "hbm_capacity": ("192 GB", "the board's B200"),
+        "peak_flops": f"{_LECTURE}, chapter 1: peak compute for a balance of 300",
+        "hbm_bandwidth": "the board's B200",
+        "hbm_capacity": "the board's B200",
     },
-    "prices": {"chip_price": ("$2/h", f"{_LECTURE}, chapter 1")},
-    "": {
-        "compute_efficiency": (1.0, "the lecture's ideal machine"),
-        "bandwidth_efficiency": (1.0, "the lecture's ideal machine"),
-        "relative_markup": (
-            (2 / 3, 1.5),
-            "markups of output and held tokens are within a factor 1.5 of prompts",
-        ),
-        "threshold_alignment": ((0.8, 1.25), f"{_LECTURE}, chapter 6: the step may be off the kink"),
-        "traffic_exponent": ((0.0, 2.0), "context frequency is constant, or falls by up to the square of the length"),
-        "shortest_context": (1e3, "a short prompt"),
-        "longest_context": (1e6, "windows of a million tokens are available since 2024"),
-        "weight_fetch_ratio": ((0.0, math.inf), "any batch; the lecture's reading neglects the weights"),
-    },
+    "prices": {"chip_price": f"{_LECTURE}, chapter 1"},
+}
+
+# Values or ranges assumed by default, with sources.
+_ASSUMED: dict[str, tuple[Any, str]] = {
+    "compute_efficiency": (1.0, "the lecture's ideal machine"),
+    "bandwidth_efficiency": (1.0, "the lecture's ideal machine"),
+    "relative_markup": ((2 / 3, 1.5), "markups of output and held tokens are within a factor 1.5 of prompts"),
+    "threshold_alignment": ((0.8, 1.25), f"{_LECTURE}, chapter 6: the step may be off the kink"),
+    "traffic_exponent": ((0.0, 2.0), "context frequency is constant, or falls by up to the square of the length"),
+    "shortest_context": (1e3, "a short prompt"),
+    "longest_context": (1e6, "windows of a million tokens are available since 2024"),
+    "weight_fetch_ratio": ((0.0, math.inf), "any batch; the lecture's reading neglects the weights"),
 }
 
 _DEVICE = frozenset({"tier_capacity", "tier_bandwidth", "tier_price"})
@@ -174,7 +172,7 @@ def _read_scenario(tariff: Tariff, inputs: Mapping[str, Any]) -> tuple[dict[str,
     if "overlap" in grid.inputs and float(grid.inputs["overlap"].values) != 0:
         raise ValueRangeError("overlap: prices imply overlap='board'. Leave it out.")
     completed, assumptions = _completed(grid, inputs)
-    scenario = {name: x for name in (*_MACHINE, *_ASSUMED[""]) if (x := _resolved(name, completed)) is not None}
+    scenario = {name: x for name in (*_MACHINE, *_ASSUMED) if (x := _resolved(name, completed)) is not None}
     if "long_context_threshold" in tariff.values:
         threshold, longest = tariff.values["long_context_threshold"], scenario["longest_context"]
         if threshold >= longest.high:
@@ -219,15 +217,22 @@ def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], l
             completed[name] = ends if ends[0] < ends[1] else ends[0]
         if i.origin is None or name in _TOLD:
             assumptions.append(_assumption(name, completed[name], origin, given=True))
-    for keyword, group in _ASSUMED.items():
-        for name, (written, source) in group.items():
-            known = name in completed or keyword in inputs or _TELLS.get(name) in completed
-            if known or (name == "total_parameters" and "active_parameters" in inputs):
-                continue
-            number = isinstance(written, str) and not lookup(name).choices
-            completed[name] = units.to_base(written, lookup(name).unit) if number else written
-            assumptions.append(_assumption(name, completed[name], source, given=False))
+    for name, x, source in _defaults(inputs):
+        known = name in completed or _TELLS.get(name) in completed
+        if known or (name == "total_parameters" and "active_parameters" in inputs):
+            continue
+        completed[name] = x
+        assumptions.append(_assumption(name, x, source, given=False))
     return completed, assumptions
+
+
+def _defaults(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    """Yield name, value and source of each input that may be assumed."""
+    for keyword, sources in _OF_LECTURE.items():
+        if keyword not in inputs:
+            facts = PRESETS[keyword]["lecture"]
+            yield from ((name, facts[name], source) for name, source in sources.items())
+    yield from ((name, x, source) for name, (x, source) in _ASSUMED.items())
 
 
 def _assumption(name: str, x: Any, source: str, *, given: bool) -> Assumption:

@@ -10,7 +10,7 @@ from roofslate.display import style
 from roofslate.errors import MissingInput, ValueRangeError
 from roofslate.plotting.chart import chart, completed, dataset, filled, first_reach, number, tabulated
 from roofslate.plotting.findings import finding
-from roofslate.presets.catalog import models
+from roofslate.presets.catalog import hardware, models
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,26 +32,22 @@ __all__ = [
     "terms",
 ]
 
-_MODEL = ("active_parameters", "total_parameters", "bytes_per_weight", "weight_format", "kv_bytes_per_token")
-
 
 def board(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Complete inputs by the board's scenario.
-
-    It is a model with round numbers on a rack with a balance of 300.
-    """
-    lecture = models["lecture"]
-    # bytes of a weight follow from its format, if only that is given
-    names = [name for name in _MODEL if name != "bytes_per_weight" or "weight_format" not in inputs]
+    """Complete inputs by the board: ``model="lecture board"`` on ``hardware="lecture"``."""
     return filled(
         inputs,
         {
-            "model": {name: lecture[name] for name in names},
-            # the board's memory bandwidth, and the compute for a balance of 300
-            "hardware": {"peak_flops": "4.8 PFLOP/s", "hbm_bandwidth": "8 TB/s", "chips": 72},
+            "model": _board_model(inputs),
+            "hardware": hardware["lecture"].values,
             "": {"context_length": "87.4k"},  # the KV-cache slope is 0.437 of compute's, as in the lecture's figure
         },
     )
+
+
+def _board_model(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    implied = {"bytes_per_weight"} if "weight_format" in inputs else set()  # it follows from the format
+    return {name: x for name, x in models["lecture board"].values.items() if name not in implied}
 
 
 def rented(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -135,10 +131,7 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     import numpy as np
     import xarray as xr
 
-    lecture = {
-        name: models["lecture"][name] for name in _MODEL if name != "bytes_per_weight" or "weight_format" not in inputs
-    }
-    inputs = filled(inputs, {"model": {**lecture, "hidden_size": 4}, "": {"context_length": 8}})
+    inputs = filled(inputs, {"model": {**_board_model(inputs), "hidden_size": 4}, "": {"context_length": 8}})
     context = number("context_length", **inputs)
     if context < 1:
         raise ValueRangeError(f"context_length: the drawing needs a past of at least one token, got {context:g}")
