@@ -419,6 +419,16 @@ namespace
         EXPECT_NEAR(of_below.values[0], 1 - 2 * little, 1e-14);
         EXPECT_NEAR(of_above.values[0], 1 + 2 * little, 1e-14);
     }
+    TEST_P(Solve, LooksAtFewerStretchesOfALongFormula)
+    {
+        Line f;
+        int part = f.op(Op::sub, f.x, f.op(Op::floor, f.x));
+        const auto outcome = [&] { return f.roots(part, Relation::less_equal, 1, 60, 1).outcomes[0]; };
+        EXPECT_EQ(outcome(), Outcome::always);
+        for (int k = 1; k <= 300; ++k)
+            part = f.op(Op::max, part, f.op(Op::mul, f.x, f.number(1e-9 / k)));
+        EXPECT_EQ(outcome(), Outcome::undecided);
+    }
     TEST_P(Solve, StopsWhenItIsAsked)
     {
         Random random(36);
