@@ -43,8 +43,7 @@ namespace roofslate
             return all;
         if (range.known()) // with the properties that it has in any lane
             return {number(result), number(result), range, false, all.plus, all.clean};
-        const int finite =
-            op(Op::both, op(Op::less, number(-HUGE_VAL), x.low), op(Op::less, x.high, number(HUGE_VAL)));
+        const int finite = op(Op::both, op(Op::less, number(-HUGE_VAL), x.low), op(Op::less, x.high, number(HUGE_VAL)));
         const int proved = o == Op::sub ? finite : op(Op::both, finite, op(Op::sub, number(1), holds_zero(x)));
         all.low = op(Op::select, proved, number(result), all.low);
         all.high = op(Op::select, proved, number(result), all.high);
@@ -67,8 +66,9 @@ namespace roofslate
                 const Bounds& x = known_[std::size_t(choice.argument[part])];
                 if (!x.range.known())
                     numbers = both(numbers, both(is_number(x.low), is_number(x.high)));
-                of_part[part] = k == 0 ? of_comparison_with_itself(o, choice.argument[part], v)
-                                       : of_comparison_with_itself(o, u, choice.argument[part]);
+                of_part[part] = k == 0
+                    ? of_comparison_with_itself(o, choice.argument[part], v)
+                    : of_comparison_with_itself(o, u, choice.argument[part]);
             }
             // the smaller one decides on the left of "less", the larger one on its right
             const Op all = (choice.op == Op::min) == (k == 0) ? Op::either : Op::both;
@@ -80,7 +80,7 @@ namespace roofslate
     }
     Bounds Bounder::of_comparison_with_itself(Op o, int u, int v)
     {
-        constexpr double least_normal = 1e-290, greatest_normal = 1e290, apart = 1e-12;
+        constexpr double least_normal = 1e-290, greatest_normal = 1e290, distance = 1e-12;
         const Bounds x = known_[std::size_t(u)], z = known_[std::size_t(v)];
         Bounds result = apply(o, x, z);
         if (result.exact)
@@ -92,10 +92,11 @@ namespace roofslate
         };
         const auto factor_of = [&](int product, int value) {
             const Node& n = from_[product];
-            return n.op != Op::mul ? -1
+            return n.op != Op::mul       ? -1
                 : n.argument[0] == value ? n.argument[1]
-                : n.argument[1] == value ? n.argument[0]
-                                         : -1;
+                : n.argument[1] == value
+                ? n.argument[0]
+                : -1;
         };
         for (const bool multiple_is_right : {true, false})
         {
@@ -103,9 +104,10 @@ namespace roofslate
             if (factor < 0)
                 continue;
             const Bounds s = known_[std::size_t(value)], f = known_[std::size_t(factor)];
-            const int normal = both(at_least(s, least_normal), at_most(s, greatest_normal)), finite = both(at_least(s, 0), both(at_most(s, greatest_normal), at_most(f, greatest_normal)));
-            const int larger = both(normal, both(at_least(f, 1 + apart), at_most(f, 2))),
-                      smaller = both(normal, both(at_most(f, 1 - apart), at_least(f, 0.5)));
+            const int normal = both(at_least(s, least_normal), at_most(s, greatest_normal)),
+                      finite = both(at_least(s, 0), both(at_most(s, greatest_normal), at_most(f, greatest_normal)));
+            const int larger = both(normal, both(at_least(f, 1 + distance), at_most(f, 2))),
+                      smaller = both(normal, both(at_most(f, 1 - distance), at_least(f, 0.5)));
             const int not_smaller = both(finite, at_least(f, 1)),
                       not_larger = both(finite, both(at_most(f, 1), at_least(f, 0)));
             const int above = multiple_is_right ? larger : smaller, below = multiple_is_right ? smaller : larger,

@@ -122,15 +122,38 @@ namespace roofslate
                 const int value = n.argument[1 - side];
                 if ((choice.op != Op::min && choice.op != Op::max) || choice.argument[k] != value)
                     continue;
-                const Bounds whole = x[1 - side], z = known_[std::size_t(choice.argument[1 - k])];
-                const Bounds ratio = side == 1 ? apply(Op::div, whole, z) : apply(Op::div, z, whole);
+                const Bounds other = x[1 - side], z = known_[std::size_t(choice.argument[1 - k])];
+                const Bounds ratio = side == 1 ? apply(Op::div, other, z) : apply(Op::div, z, other);
                 const Bounds chosen = apply(side == 1 ? reversed(choice.op) : choice.op, ratio, constant(1));
                 const int positive =
-                    op(Op::both, op(Op::both, is_positive(whole), op(Op::less, whole.high, number(HUGE_VAL))), is_positive(z));
+                    op(Op::both,
+                       op(Op::both, is_positive(other), op(Op::less, other.high, number(HUGE_VAL))),
+                       is_positive(z));
                 quotient.low = op(Op::select, positive, chosen.low, quotient.low);
                 quotient.high = op(Op::select, positive, chosen.high, quotient.high);
                 return quotient;
             }
+        // (x - c) / x is 1 - c / x but for three roundings
+        if (const Node sum = from_[n.argument[0]]; sum.op == Op::add || sum.op == Op::sub)
+            for (const std::size_t k : {0, 1})
+                if (sum.argument[k] == n.argument[1])
+                {
+                    constexpr double roundings = 8 * DBL_EPSILON;
+                    const Bounds part = apply(Op::div, known_[std::size_t(sum.argument[1 - k])], x[1]);
+                    const Bounds all = k == 0 ? apply(sum.op, constant(1), part) : apply(sum.op, part, constant(1));
+                    const auto moved = [&](int end, double by) {
+                        const int size = op(Op::add, number(1), op(Op::max, end, op(Op::neg, end)));
+                        return op(Op::add, end, op(Op::mul, size, number(by)));
+                    };
+                    const int normal = both(at_least(x[1], 1e-290), at_most(x[1], 1e290));
+                    const int low = moved(all.low, -roundings), high = moved(all.high, roundings);
+                    const auto is_tighter = [&](int inner, int outer) {
+                        return both(normal, op(Op::less, inner, outer));
+                    };
+                    quotient.low = op(Op::select, is_tighter(quotient.low, low), low, quotient.low);
+                    quotient.high = op(Op::select, is_tighter(high, quotient.high), high, quotient.high);
+                    break;
+                }
         // a divisor that is as large keeps it at one or below
         const int finite = both(at_least(x[0], 0), op(Op::less, x[1].high, number(HUGE_VAL)));
         const int at_most_one = both(finite, covers(n.argument[1], n.argument[0], depth));
@@ -152,10 +175,8 @@ namespace roofslate
         {
         case Op::ceil: return part(0);
         case Op::max: return either(part(0), part(1));
-        case Op::add:
-            return either(both(part(0), at_least(bounds(1), 0)), both(part(1), at_least(bounds(0), 0)));
-        case Op::mul:
-            return either(both(part(0), at_least(bounds(1), 1)), both(part(1), at_least(bounds(0), 1)));
+        case Op::add: return either(both(part(0), at_least(bounds(1), 0)), both(part(1), at_least(bounds(0), 0)));
+        case Op::mul: return either(both(part(0), at_least(bounds(1), 1)), both(part(1), at_least(bounds(0), 1)));
         default: return number(0);
         }
     }

@@ -229,18 +229,18 @@ namespace roofslate
             const auto if_proved = [&](int proved, int x) { return op(Op::select, proved, x, number(NAN)); };
             bounds_.nodes = {
                 bounder.either(separate, undefined),
-                 bounder.either(same, bounder.both(known, monotone)),
-                 known,
-                 bounder.either(same, bounder.both(known, bounder.both(smooth, monotone))),
-                 if_proved(by_ratio, elasticity.low),
-                 if_proved(by_ratio, elasticity.high),
-                 if_proved(by_difference, drift.low),
-                 if_proved(by_difference, drift.high),
-                 op(Op::select,
-                    pinched,
-                    number(pinched_level),
-                    bounder
-                        .either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference)))};
+                bounder.either(same, bounder.both(known, monotone)),
+                known,
+                bounder.either(same, bounder.both(known, bounder.both(smooth, monotone))),
+                if_proved(by_ratio, elasticity.low),
+                if_proved(by_ratio, elasticity.high),
+                if_proved(by_difference, drift.low),
+                if_proved(by_difference, drift.high),
+                op(Op::select,
+                   pinched,
+                   number(pinched_level),
+                   bounder
+                       .either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference)))};
         }
         if (!plain_)
         {

@@ -402,6 +402,18 @@ namespace
             EXPECT_EQ(f.outcome(f.op(Op::div, f.x, divisor), Relation::less_equal, 1), Outcome::always);
         EXPECT_EQ(f.outcome(f.op(Op::div, f.x, f.op(Op::floor, f.x)), Relation::less_equal, 1, 40), Outcome::found);
     }
+    TEST_P(Solve, ADifferenceRelativeToAPartGoesOneWay)
+    {
+        Line f;
+        const int steps = f.op(Op::ceil, f.x);
+        const auto relative = [&](Op o, int a, int b) { return f.op(Op::div, f.op(o, a, b), steps); };
+        EXPECT_EQ(f.outcome(relative(Op::sub, steps, f.number(1)), Relation::less_equal, 1.001), Outcome::always);
+        EXPECT_EQ(f.outcome(relative(Op::sub, f.number(1), steps), Relation::less, -1.001), Outcome::never);
+        const Roots roots = f.roots(relative(Op::add, steps, f.number(7)), Relation::less_equal, 1 + 7 / 1e6);
+        ASSERT_EQ(roots.outcomes[0], Outcome::found);
+        ASSERT_EQ(roots.each, 1u);
+        EXPECT_NEAR(roots.values[0], 999999, 1e-7);
+    }
     TEST_P(Solve, AMinimumIsComparedByItsParts)
     {
         Line f;
