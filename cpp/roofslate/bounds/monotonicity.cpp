@@ -384,7 +384,7 @@ namespace roofslate
     // A routine that rises with an argument, but slower: the largest elasticity by it, -1 if nothing is known.
     int Trend::steepest(const Node& n, std::size_t argument)
     {
-        // Of x^beta = 1 + k / x it is w / (beta + w) by k, where w = k / (x + k) is less than 1.
+        // Of x^beta = 1 + k / x it is w / (beta + w) by k. The share w = k / (x + k) is less than 1.
         if (std::string_view(n.routine->name) != "overtraining_optimum" || argument != 1)
             return -1;
         const Bounds beta = value(n.argument[0]);

@@ -20,8 +20,8 @@ namespace roofslate
         constexpr double declared_error = 0x1p16; // in units of rounding, of a side with many terms that nearly cancel
         constexpr double close_share = 0x1p-30; // sides that Newton's step brings together
 
-        // Stretches of a point to look at. Bounds of a formula take a time that grows with the square of its length, so
-        // beyond that of a short one the number falls with the square. It depends on no clock: all machines agree.
+        // Stretches of a point to look at. The time of bounds grows with the square of a formula's length, so the
+        // number falls with the square if the formula is not short. No clock decides: all machines agree.
         std::size_t most_stretches(const Comparison& c)
         {
             constexpr double all = 32768, fewest = 256, short_formula = 160, of_routine = 50;

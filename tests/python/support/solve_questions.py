@@ -319,7 +319,7 @@ def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
 
 
 def _touches(scan: Scan, x: float) -> bool:
-    """It holds at a single value, or on an interval that `solve` does not resolve, and neither below nor above."""
+    """It holds at one value, or below the resolution, and neither below nor above."""
     if not math.isfinite(x) or x == 0:
         return False
     around = np.sort(x * (1 + RESOLUTION * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])))
