@@ -111,6 +111,12 @@ namespace roofslate
                 out = range_of_routine(*n.routine, {of(n.argument[0]), of(n.argument[1]), of(n.argument[2])});
             else if (n.op == Op::mul && n.argument[0] == n.argument[1])
                 out = square_of(of(n.argument[0]));
+            else if ((n.op == Op::div || n.op == Op::sub) && n.argument[0] == n.argument[1])
+            {
+                out = range_of_itself(n.op, of(n.argument[0]));
+                if (!out.known())
+                    out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), {});
+            }
             else
                 out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
         }

@@ -54,6 +54,12 @@ namespace roofslate
         const double low = a.low * a.low, high = a.high * a.high;
         return {a.holds_zero() ? 0 : std::min(low, high), std::max(low, high)};
     }
+    // A finite value divided by itself, or less itself; unknown if it may be anything.
+    inline Range range_of_itself(Op op, const Range& a)
+    {
+        const double result = op == Op::div;
+        return !a.known() || a.infinite() || (op == Op::div && a.holds_zero()) ? Range{} : Range{result, result};
+    }
     inline bool is_zero(const Range& a) { return a.low == 0 && a.high == 0; }
     inline Range range_of_power(const Range& a, const Range& b)
     {

@@ -1,5 +1,6 @@
 #include "roofslate/bounds/monotonicity.hpp"
 #include <cmath>
+#include <string_view>
 
 namespace roofslate
 {
@@ -380,8 +381,44 @@ namespace roofslate
         default: return bounder_.anything();
         }
     }
-    // Only the sign, if it is monotone in all arguments in one direction.
+    // A routine that rises with an argument, but slower: the largest elasticity by it, -1 if nothing is known.
+    int Trend::steepest(const Node& n, std::size_t argument)
+    {
+        // Of x^beta = 1 + k / x it is w / (beta + w) by k. The share w = k / (x + k) is less than 1.
+        if (std::string_view(n.routine->name) != "overtraining_optimum" || argument != 1)
+            return -1;
+        const Bounds beta = value(n.argument[0]);
+        const int proved = op(Op::both, op(Op::less, number(0), beta.low), op(Op::less, beta.high, number(HUGE_VAL)));
+        const int limit = op(Op::div, number(1 + 1e-12), op(Op::add, number(1), beta.low));
+        return op(Op::select, proved, limit, number(NAN));
+    }
     Bounds Trend::of_routine(const Node& n)
+    {
+        Bounds result = direction_of_routine(n);
+        Bounds all;
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            if (depends(n.argument[k]))
+            {
+                const int limit = steepest(n, k);
+                if (limit < 0)
+                    return result;
+                const Bounds e = known(n.argument[k]), steep{limit, limit, {}, false};
+                const Bounds part = bounder_.hull(bounder_.constant(0), bounder_.apply(Op::mul, steep, e));
+                all = all.low < 0 ? part : bounder_.apply(Op::add, all, part);
+            }
+        const auto tighter = [&](Op o, int by_direction, int by_limit) {
+            const int both = op(o, by_direction, by_limit);
+            return op(
+                Op::select,
+                op(Op::equal, by_limit, by_limit),
+                op(Op::select, op(Op::equal, by_direction, by_direction), both, by_limit),
+                by_direction);
+        };
+        result.low = tighter(Op::max, result.low, all.low), result.high = tighter(Op::min, result.high, all.high);
+        return result;
+    }
+    // Only the sign, if it is monotone in all arguments in one direction.
+    Bounds Trend::direction_of_routine(const Node& n)
     {
         if (!is_monotone(n))
             return bounder_.anything();

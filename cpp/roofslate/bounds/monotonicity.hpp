@@ -109,6 +109,8 @@ namespace roofslate
         Bounds of_line(const Line& line, const Bounds& otherwise);
         Bounds of_choice(const Node& n);
         Bounds of_routine(const Node& n);
+        Bounds direction_of_routine(const Node& n);
+        int steepest(const Node& n, std::size_t argument);
         Bounds chosen(int condition, const Bounds& a, const Bounds& b);
         Bounds ratio(const Bounds& change, const Bounds& value);
         int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }

@@ -109,23 +109,76 @@ namespace roofslate
     }
     Bounds Bounder::of_quotient(const Node& n, const std::array<Bounds, 3>& x)
     {
-        const Bounds quotient = apply(Op::div, x[0], x[1]);
-        const Node& choice = from_[n.argument[1]];
-        if (quotient.exact || (choice.op != Op::min && choice.op != Op::max))
+        constexpr int depth = 4;
+        Bounds quotient = apply(Op::div, x[0], x[1]);
+        if (quotient.exact)
             return quotient;
-        for (const std::size_t k : {0, 1})
-            if (choice.argument[k] == n.argument[0])
+        const auto is_positive = [&](const Bounds& b) { return op(Op::less, number(0), b.low); };
+        const auto reversed = [](Op o) { return o == Op::min ? Op::max : Op::min; };
+        for (const std::size_t side : {0, 1}) // of the choice
+            for (const std::size_t k : {0, 1})
             {
-                const Bounds z = known_[std::size_t(choice.argument[1 - k])];
-                const Bounds chosen =
-                    apply(choice.op == Op::min ? Op::max : Op::min, apply(Op::div, x[0], z), constant(1));
-                const int positive = op(Op::both, op(Op::less, number(0), x[0].low), op(Op::less, number(0), z.low));
-                Bounds result = quotient;
-                result.low = op(Op::select, positive, chosen.low, quotient.low);
-                result.high = op(Op::select, positive, chosen.high, quotient.high);
-                return result;
+                const Node choice = from_[n.argument[side]];
+                const int value = n.argument[1 - side];
+                if ((choice.op != Op::min && choice.op != Op::max) || choice.argument[k] != value)
+                    continue;
+                const Bounds other = x[1 - side], z = known_[std::size_t(choice.argument[1 - k])];
+                const Bounds ratio = side == 1 ? apply(Op::div, other, z) : apply(Op::div, z, other);
+                const Bounds chosen = apply(side == 1 ? reversed(choice.op) : choice.op, ratio, constant(1));
+                const int positive =
+                    op(Op::both,
+                       op(Op::both, is_positive(other), op(Op::less, other.high, number(HUGE_VAL))),
+                       is_positive(z));
+                quotient.low = op(Op::select, positive, chosen.low, quotient.low);
+                quotient.high = op(Op::select, positive, chosen.high, quotient.high);
+                return quotient;
             }
+        // (x - c) / x is 1 - c / x but for three roundings
+        if (const Node sum = from_[n.argument[0]]; sum.op == Op::add || sum.op == Op::sub)
+            for (const std::size_t k : {0, 1})
+                if (sum.argument[k] == n.argument[1])
+                {
+                    constexpr double roundings = 8 * DBL_EPSILON;
+                    const Bounds part = apply(Op::div, known_[std::size_t(sum.argument[1 - k])], x[1]);
+                    const Bounds all = k == 0 ? apply(sum.op, constant(1), part) : apply(sum.op, part, constant(1));
+                    const auto moved = [&](int end, double by) {
+                        const int size = op(Op::add, number(1), op(Op::max, end, op(Op::neg, end)));
+                        return op(Op::add, end, op(Op::mul, size, number(by)));
+                    };
+                    const int normal = both(at_least(x[1], 1e-290), at_most(x[1], 1e290));
+                    const int low = moved(all.low, -roundings), high = moved(all.high, roundings);
+                    const auto is_tighter = [&](int inner, int outer) {
+                        return both(normal, op(Op::less, inner, outer));
+                    };
+                    quotient.low = op(Op::select, is_tighter(quotient.low, low), low, quotient.low);
+                    quotient.high = op(Op::select, is_tighter(high, quotient.high), high, quotient.high);
+                    break;
+                }
+        // a divisor that is as large keeps it at one or below
+        const int finite = both(at_least(x[0], 0), op(Op::less, x[1].high, number(HUGE_VAL)));
+        const int at_most_one = both(finite, covers(n.argument[1], n.argument[0], depth));
+        if (!is(at_most_one, 0))
+            quotient.high = op(Op::select, at_most_one, op(Op::min, quotient.high, number(1)), quotient.high);
         return quotient;
+    }
+    // A truth: one value is at least the other, which is not negative. Rounding keeps the order.
+    int Bounder::covers(int larger, int smaller, int depth)
+    {
+        if (larger == smaller)
+            return number(1);
+        const Node n = from_[larger];
+        if (depth == 0 || n.is_constant() || n.is_leaf())
+            return number(0);
+        const auto part = [&](std::size_t k) { return covers(n.argument[k], smaller, depth - 1); };
+        const auto bounds = [&](std::size_t k) { return known_[std::size_t(n.argument[k])]; };
+        switch (n.op)
+        {
+        case Op::ceil: return part(0);
+        case Op::max: return either(part(0), part(1));
+        case Op::add: return either(both(part(0), at_least(bounds(1), 0)), both(part(1), at_least(bounds(0), 0)));
+        case Op::mul: return either(both(part(0), at_least(bounds(1), 1)), both(part(1), at_least(bounds(0), 1)));
+        default: return number(0);
+        }
     }
     Bounds Bounder::apply(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
     {

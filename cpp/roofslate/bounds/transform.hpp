@@ -31,6 +31,8 @@ namespace roofslate
         template <class OfLeaf> Bounds operator()(int node, const OfLeaf& of_leaf)
         {
             known_.resize(std::size_t(from_.size()));
+            if (known_[std::size_t(node)].low >= 0)
+                return known_[std::size_t(node)];
             for (const int i : in_order(from_, {node}, [&](int k) { return known_[std::size_t(k)].low >= 0; }))
             {
                 const Node n = from_[i]; // a copy: the graph may be the one that grows
@@ -48,8 +50,10 @@ namespace roofslate
         Bounds of_numbers(int node);
         Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
 
-        // x / min(x, z) is max(x / z, 1), and x / max(x, z) is min(x / z, 1), to the bit, if both are positive.
+        // x / min(x, z) is max(x / z, 1), and min(x, z) / x is min(1, z / x), to the bit, if both are positive; so with
+        // the maximum. x / ceil(x) is at most 1.
         Bounds of_quotient(const Node& n, const std::array<Bounds, 3>& x);
+        int covers(int larger, int smaller, int depth);
         // By its enclosure, or by its directions if known.
         Bounds of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments);
         Bounds of_enclosure(const Routine& routine, const std::array<Bounds, 3>& arguments);
@@ -78,6 +82,11 @@ namespace roofslate
         Bounds of_operation(const Node& n, const std::array<Bounds, 3>& x);
         // x x is never negative.
         Bounds of_square(const Bounds& x);
+        // x / x and x - x.
+        Bounds of_itself(Op o, const Bounds& x);
+        // Of u < v or u <= v: of the parts of a minimum or maximum, and of a value and a multiple of it.
+        Bounds of_comparison(Op o, int u, int v);
+        Bounds of_comparison_with_itself(Op o, int u, int v);
         // In the branch selected by a comparison with zero, the compared value is positive.
         Bounds of_choice(const Node& n, const std::array<Bounds, 3>& x);
         Bounds positive(const Bounds& x, bool is_number);

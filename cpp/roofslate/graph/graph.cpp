@@ -2,11 +2,23 @@
 
 namespace roofslate
 {
-    Graph::Graph(std::vector<std::size_t> shape) : shape_(std::move(shape))
+    namespace
+    {
+        constexpr std::size_t fewest_chains = 256, most_nodes_of_chain = 4;
+
+        std::uint64_t hash(const Node& node)
+        {
+            std::uint64_t h = std::uint64_t(node.op) + 31u * math::bits(node.value);
+            for (const int a : node.argument)
+                h = (h ^ std::uint64_t(a + 1)) * 0x9e3779b97f4a7c15u;
+            return h * 0x9e3779b97f4a7c15u >> 32;
+        }
+    }
+
+    Graph::Graph(std::vector<std::size_t> shape) : shape_(std::move(shape)), chains_(fewest_chains, -1)
     {
         nodes_.reserve(512);
         leaves_.reserve(32);
-        chains_.fill(-1);
     }
     std::size_t Graph::points(AxisSet axes) const
     {
@@ -18,10 +30,9 @@ namespace roofslate
     }
     int Graph::shared(const Node& node)
     {
-        std::uint64_t h = std::uint64_t(node.op) + 31u * math::bits(node.value);
-        for (const int a : node.argument)
-            h = (h ^ std::uint64_t(a + 1)) * 0x9e3779b97f4a7c15u;
-        int& chain = chains_[(h * 0x9e3779b97f4a7c15u) >> 56];
+        if (nodes_.size() > most_nodes_of_chain * chains_.size())
+            lengthen_chains();
+        int& chain = chain_of(node);
         for (int i = chain; i >= 0; i = nodes_[std::size_t(i)].next)
         {
             const Node& other = nodes_[std::size_t(i)];
@@ -34,6 +45,18 @@ namespace roofslate
         nodes_.push_back(node);
         nodes_.back().next = chain;
         return chain = size() - 1;
+    }
+    int& Graph::chain_of(const Node& node) { return chains_[hash(node) & (chains_.size() - 1)]; }
+    // Bounds of long formulas take 10^5 nodes.
+    void Graph::lengthen_chains()
+    {
+        chains_.assign(4 * chains_.size(), -1);
+        for (int i = 0; i < size(); ++i)
+            if (Node& n = nodes_[std::size_t(i)]; n.op != Op::input)
+            {
+                int& chain = chain_of(n);
+                n.next = chain, chain = i;
+            }
     }
     int Graph::constant(double value)
     {

@@ -54,11 +54,13 @@ namespace roofslate
 
     private:
         int shared(const Node& node);
+        int& chain_of(const Node& node);
+        void lengthen_chains();
 
         std::vector<std::size_t> shape_;
         std::vector<Node> nodes_;
         std::vector<View> leaves_;
-        std::array<int, 256> chains_;
+        std::vector<int> chains_; // of nodes whose hashes begin alike, their number a power of two
     };
 
     // The nodes that these are computed from, themselves among them, in order of computation; of one that `known` holds

@@ -11,7 +11,6 @@ namespace roofslate
         constexpr double beside_share = 0x1p-20;  // roots as near to the first one are looked for too
         constexpr double clear_share = 0x1p-10;          // of how far sides are apart at ends, in between
         constexpr double cancelled_share = 1e-12;
-        constexpr std::size_t most_stretches = 32768;    // of a point, that are looked at
         constexpr std::size_t most_on_level = 2048;      // ... before it is taken for one that the sides agree on it
         constexpr double beside_factor = 2;              // within which several are looked at together
         // of these, so many at a time: few while a root may be near
@@ -121,7 +120,7 @@ namespace roofslate
             of[i] = stretches[i].point, a_[i] = stretches[i].a, b_[i] = stretches[i].b;
         load(of.data(), n);
         if (!one_way_)
-            bounds_.run(n);
+            program_of(bounds_).run(n);
         for (std::size_t i = 0; i < n; ++i)
         {
             const Stretch& s = stretches[i];
@@ -299,7 +298,7 @@ namespace roofslate
                 stack.pop_back();
             if (stack.empty())
                 continue;
-            if (stretches_[p] < most_stretches)
+            if (stretches_[p] < most_stretches_)
             {
                 const std::size_t first = batch.size();
                 const Stretch next = stack.back();

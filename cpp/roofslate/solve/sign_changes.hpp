@@ -187,7 +187,7 @@ namespace roofslate
         double proof(Proof::Column column, std::size_t lane) const
         {
             if (!one_way_)
-                return bounds_[column][lane];
+                return bounds_.program[column][lane];
             return column == Proof::once ? 1 : column < Proof::slowest || column == Proof::level ? 0 : NAN;
         }
         Stretch full(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
@@ -267,7 +267,9 @@ namespace roofslate
         LaneGraph lanes_;
         std::vector<double*> given_lanes_;
         double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *open_ = nullptr;
-        LaneProgram states_, values_, bounds_;
+        LaneProgram states_, values_;
+        Step bounds_;
+        std::size_t most_stretches_; // of a point, that are looked at
         Step levels_; // states, of an inequality on a plain line, if a side is so near that slopes must decide
         Step leap_, step_, arrival_; // towards a turn, without a bracket: from its far end; nearer; and if it is there
         Narrowing turns_, edges_;

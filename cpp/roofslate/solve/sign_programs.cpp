@@ -20,6 +20,26 @@ namespace roofslate
         constexpr double declared_error = 0x1p16; // in units of rounding, of a side with many terms that nearly cancel
         constexpr double close_share = 0x1p-30; // sides that Newton's step brings together
 
+        // Stretches of a point to look at. The time of bounds grows with the square of a formula's length, so the
+        // number falls with the square if the formula is not short. No clock decides: all machines agree.
+        std::size_t most_stretches(const Comparison& c)
+        {
+            constexpr double all = 32768, fewest = 256, short_formula = 160, of_routine = 50;
+            std::vector<char> varies(std::size_t(c.graph.size()), 0);
+            double length = 0;
+            for (const int i : in_order(c.graph, {c.lhs, c.rhs}, [](int) { return false; }))
+            {
+                const Node& n = c.graph[i];
+                char& so = varies[std::size_t(i)];
+                so = i == c.unknown.leaf;
+                for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+                    so = char(so | varies[std::size_t(n.argument[k])]);
+                length += so ? 1 + (n.op == Op::routine ? of_routine : 0) : 0;
+            }
+            const double share = std::min(1.0, short_formula / length);
+            return std::size_t(std::max(fewest, all * share * share));
+        }
+
         // Copies a node into another graph, from its copied arguments.
         int copied(Graph& to, const Graph& from, std::vector<int>& copies, int node)
         {
@@ -45,6 +65,7 @@ namespace roofslate
         : set_(set),
           equal_(equation.comparison.relation == Relation::equal),
           strict_(equation.comparison.relation == Relation::less),
+          most_stretches_(most_stretches(equation.comparison)),
           stack_(block)
     { build(equation, givens, sign, y); }
     // NOLINTNEXTLINE(readability-function-size): one graph, from the sides to Newton's steps
@@ -206,22 +227,20 @@ namespace roofslate
                 op(Op::less_equal, op(Op::sub, l.high, r.low), limit),
                 op(Op::less_equal, op(Op::sub, r.high, l.low), limit));
             const auto if_proved = [&](int proved, int x) { return op(Op::select, proved, x, number(NAN)); };
-            bounds_.compile(
-                lanes_,
-                {bounder.either(separate, undefined),
-                 bounder.either(same, bounder.both(known, monotone)),
-                 known,
-                 bounder.either(same, bounder.both(known, bounder.both(smooth, monotone))),
-                 if_proved(by_ratio, elasticity.low),
-                 if_proved(by_ratio, elasticity.high),
-                 if_proved(by_difference, drift.low),
-                 if_proved(by_difference, drift.high),
-                 op(Op::select,
-                    pinched,
-                    number(pinched_level),
-                    bounder
-                        .either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference)))},
-                set_);
+            bounds_.nodes = {
+                bounder.either(separate, undefined),
+                bounder.either(same, bounder.both(known, monotone)),
+                known,
+                bounder.either(same, bounder.both(known, bounder.both(smooth, monotone))),
+                if_proved(by_ratio, elasticity.low),
+                if_proved(by_ratio, elasticity.high),
+                if_proved(by_difference, drift.low),
+                if_proved(by_difference, drift.high),
+                op(Op::select,
+                   pinched,
+                   number(pinched_level),
+                   bounder
+                       .either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference)))};
         }
         if (!plain_)
         {

@@ -97,8 +97,10 @@ def solve(
     ``"all"`` are views of its result. An open or infinite end is replaced by a magnitude of 1e-75 or 1e75. Zero is
     included if the range has it. Guaranteed bounds, slopes and rounding bounds prove that an interval contains no
     solution, or at most one. Newton's method, safeguarded by bisection, then converges to a few units in the last
-    place. An interval without a proof is divided. After 32,768 intervals the search gives up, and reports the rest. A
-    single point gives the same bits as in a grid, on any number of threads.
+    place. An interval without a proof is divided. After 32,768 intervals the search gives up, and reports the rest. If
+    more than 160 operations depend on the unknown, the number falls with their square, to 839 for 1,000. A
+    single point gives the same bits as in a grid, on any number of threads. Only an axis of choices makes the formula
+    longer, which may leave a point undecided.
 
     Latencies, running sequences and the waiting fraction are assumed to rise with ``arrival_rate`` and to fall with
     ``replicas``, as bounds are too wide for a proof. If one of them is compared with a constant, and its formula has

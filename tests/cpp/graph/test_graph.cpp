@@ -28,6 +28,21 @@ namespace
         EXPECT_EQ(g.points(2), 10u);
         EXPECT_EQ(g.points(0), 1u);
     }
+    TEST(Graph, SharesEqualOperationsAmongMany)
+    {
+        constexpr int many = 100000;
+        Graph g({10});
+        const int a = g.leaf(along_first);
+        const auto node = [&](int k) { return g.operation(Op::add, a, g.constant(k + 0.5)); };
+        std::vector<int> nodes;
+        for (int k = 0; k < many; ++k)
+            nodes.push_back(node(k));
+        const int size = g.size();
+        for (int k = 0; k < many; ++k)
+            ASSERT_EQ(node(k), nodes[std::size_t(k)]);
+        EXPECT_EQ(g.size(), size);
+        EXPECT_EQ(size, 2 * many + 1);
+    }
     TEST(Graph, FoldsConstantsAsTheyWouldBeComputed)
     {
         Graph g({});

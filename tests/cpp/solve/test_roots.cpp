@@ -359,6 +359,88 @@ namespace
             }
         }
     }
+    // A function of a positive number, compared with a constant.
+    struct Line
+    {
+        Graph graph{{1}};
+        std::vector<double> unknown{1.0};
+        int x;
+
+        Line()
+        {
+            View view;
+            view.data = unknown.data(), view.axes = 1, view.stride[0] = 1;
+            x = graph.leaf(view);
+        }
+        int op(Op o, int a, int b = -1, int c = -1) { return graph.operation(o, a, b, c); }
+        int number(double value) { return graph.constant(value); }
+        Roots roots(int node, Relation relation, double limit, double high = 1e60, double low = 0x1p-20)
+        { return solve({graph, node, number(limit), relation, {x, low, high, false, {}, {}}}, Which::all, {}); }
+        Outcome outcome(int node, Relation relation, double limit, double high = 1e60)
+        { return roots(node, relation, limit, high).outcomes[0]; }
+    };
+    TEST_P(Solve, AValueByItselfIsOne)
+    {
+        Line f;
+        const int square = f.op(Op::mul, f.x, f.x), root = f.op(Op::sqrt, f.x);
+        for (const int y : {f.x, root})
+        {
+            const int one = f.op(Op::div, y, y), none = f.op(Op::sub, y, y);
+            EXPECT_EQ(f.outcome(one, Relation::equal, 1), Outcome::always);
+            EXPECT_EQ(f.outcome(one, Relation::less, 1), Outcome::never);
+            EXPECT_EQ(f.outcome(none, Relation::less_equal, 0), Outcome::always);
+            EXPECT_EQ(f.outcome(none, Relation::less, 0), Outcome::never);
+        }
+        EXPECT_EQ(f.outcome(f.op(Op::div, f.op(Op::min, f.x, square), f.x), Relation::less_equal, 1), Outcome::always);
+        EXPECT_EQ(f.outcome(f.op(Op::div, f.op(Op::max, f.x, square), f.x), Relation::less, 1), Outcome::never);
+    }
+    TEST_P(Solve, AQuotientByMoreIsAtMostOne)
+    {
+        Line f;
+        const int up = f.op(Op::ceil, f.x), more = f.op(Op::add, f.op(Op::mul, up, f.number(1.5)), f.x);
+        for (const int divisor : {up, more, f.op(Op::max, f.op(Op::sqrt, f.x), up)})
+            EXPECT_EQ(f.outcome(f.op(Op::div, f.x, divisor), Relation::less_equal, 1), Outcome::always);
+        EXPECT_EQ(f.outcome(f.op(Op::div, f.x, f.op(Op::floor, f.x)), Relation::less_equal, 1, 40), Outcome::found);
+    }
+    TEST_P(Solve, ADifferenceRelativeToAPartGoesOneWay)
+    {
+        Line f;
+        const int steps = f.op(Op::ceil, f.x);
+        const auto relative = [&](Op o, int a, int b) { return f.op(Op::div, f.op(o, a, b), steps); };
+        EXPECT_EQ(f.outcome(relative(Op::sub, steps, f.number(1)), Relation::less_equal, 1.001), Outcome::always);
+        EXPECT_EQ(f.outcome(relative(Op::sub, f.number(1), steps), Relation::less, -1.001), Outcome::never);
+        const Roots roots = f.roots(relative(Op::add, steps, f.number(7)), Relation::less_equal, 1 + 7 / 1e6);
+        ASSERT_EQ(roots.outcomes[0], Outcome::found);
+        ASSERT_EQ(roots.each, 1u);
+        EXPECT_NEAR(roots.values[0], 999999, 1e-7);
+    }
+    TEST_P(Solve, AMinimumIsComparedByItsParts)
+    {
+        Line f;
+        const int root = f.op(Op::sqrt, f.x), least = f.op(Op::min, f.x, root), most = f.op(Op::max, f.x, root);
+        const double little = 1e-9;
+        const int below = f.op(Op::less, least, f.op(Op::mul, root, f.number(1 - little))),
+                  above = f.op(Op::less, f.op(Op::mul, root, f.number(1 + little)), most);
+        const auto chosen = [&](int condition) { return f.op(Op::select, condition, f.number(2), f.number(3)); };
+        const Roots of_below = f.roots(chosen(below), Relation::less_equal, 2),
+                    of_above = f.roots(chosen(above), Relation::less_equal, 2);
+        ASSERT_EQ(of_below.outcomes[0], Outcome::found);
+        ASSERT_EQ(of_above.outcomes[0], Outcome::found);
+        ASSERT_EQ(of_below.each, 1u);
+        ASSERT_EQ(of_above.each, 1u);
+        EXPECT_NEAR(of_below.values[0], 1 - 2 * little, 1e-14);
+        EXPECT_NEAR(of_above.values[0], 1 + 2 * little, 1e-14);
+    }
+    TEST_P(Solve, LooksAtFewerStretchesOfALongFormula)
+    {
+        Line f;
+        int part = f.op(Op::sub, f.x, f.op(Op::floor, f.x));
+        const auto outcome = [&] { return f.roots(part, Relation::less_equal, 1, 60, 1).outcomes[0]; };
+        EXPECT_EQ(outcome(), Outcome::always);
+        for (int k = 1; k <= 300; ++k)
+            part = f.op(Op::max, part, f.op(Op::mul, f.x, f.number(1e-9 / k)));
+        EXPECT_EQ(outcome(), Outcome::undecided);
+    }
     TEST_P(Solve, StopsWhenItIsAsked)
     {
         Random random(36);

@@ -251,6 +251,45 @@ def test_one_solution_where_bounds_were_none(unknown, condition, given, solution
     assert reasons == ["", "", ""]
 
 
+@pytest.mark.parametrize(
+    ("unknown", "condition", "given", "values", "reason"),
+    [
+        # a domain divided by itself
+        ("scale_up_domain", "other_groups <= 0", {}, [], "always"),
+        ("scale_up_domain", "minimal_global_links > 0", {}, [], "never"),
+        ("scale_up_domain", "group_pair_links == 0", {}, [], "always"),
+        ("chips", "global_hops == 0", {"scale_up_domain": 4096.0}, [], "always"),
+        # a part of an axis, or all of it
+        ("chips", "width_load == 4.0", {"scale_up_domain": 4096.0, "torus_wiring": "twisted"}, [4096.0, math.inf], ""),
+        # racks less one, relative to racks, at 2.4 million steps
+        (
+            "scale_up_domain",
+            "leaving_copies <= 53.17454551700769",
+            {"experts_per_token": 53.17457, "expert_parallel": 2391356.0},
+            [1.1010443400196532],
+            "",
+        ),
+        # the overtraining optimum rises with its second argument, but slower
+        (
+            "loss_size_exponent",
+            "optimal_inference_training_ratio == 17943370221040.6",
+            {
+                "balanced_pretraining_tokens": 18e12,
+                "loss_data_exponent": 14759.716321244046,
+                "loss_data_coefficient": 8.0,
+                "loss_from_size": 0.2390145522266404,
+            },
+            [0.05612611124139159],
+            "",
+        ),
+    ],
+)
+def test_common_parts_cancel(unknown, condition, given, values, reason):
+    *_, roots, reasons = views(unknown, condition, **given)
+    assert roots == pytest.approx(values, rel=1e-6)
+    assert reasons == [reason] * 3
+
+
 def test_choices_by_what_is_no_number():
     """At a peak share of 1 / 0, the larger load is inf - inf, which meets no condition."""
     given = {

@@ -19,6 +19,7 @@ SCANNED = 2001
 EPSILON = 2.0**-52
 MANY = 256  # solutions
 CLOSE = 1e-12
+RESOLUTION = 1e-7  # boundaries that are nearer count as one
 REFUSED = (
     errors.MissingInput,
     errors.IneffectiveInput,
@@ -285,7 +286,7 @@ def _unexplained(scan: Scan, places: list[float], roots: list[float]) -> list[fl
     missing = []
     finite = [x for x in roots if math.isfinite(x)]
     for x in places:
-        if any(abs(x - r) <= 1e-7 * abs(r) for r in finite):
+        if any(abs(x - r) <= RESOLUTION * abs(r) for r in finite):
             continue
         if math.inf in roots or -math.inf in roots or 0.0 in roots:
             continue_to = [r for r in roots if not math.isfinite(r) or r == 0]
@@ -318,10 +319,10 @@ def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
 
 
 def _touches(scan: Scan, x: float) -> bool:
-    """It holds at a single value and neither below nor above."""
+    """It holds at one value, or below the resolution, and neither below nor above."""
     if not math.isfinite(x) or x == 0:
         return False
-    around = np.sort(x * (1 + 1e-9 * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])))
+    around = np.sort(x * (1 + RESOLUTION * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])))
     return scan.question.holds(scan.values(around)).tolist() == [False, False, True, False, False]
 
 
