@@ -499,7 +499,7 @@ def test_reductions_end_with_a_constant_a_preset_and_a_definition():
         for _ in range(2):
             assert rs.frame(table, output, inputs)[output].tolist() == expected
 
-    for heads in (8.0, 4.0):  # of which the cache follows, with the layers of the model
+    for heads in (8.0, 4.0):  # of which the KV cache follows, with the layers of the model
         agrees("pass_time", ["H100", "H200"], **given | {"kv_heads": heads})
     for bandwidth in ("1 TB/s", "2 TB/s"):
         rs.hardware.define("Chip of this test", base="H100", hbm_bandwidth=bandwidth)
