@@ -75,6 +75,8 @@ def test_what_does_not_fit_is_refused(call, words):
         (lambda: _core.repeat_engine("batch_size", [4], [BATCH], np.empty((4, 1)), 1), "the shape of the grid"),
         (lambda: _core.Grid([1] * 17, {}), "a grid has at most 16 axes, 17 were"),
         (lambda: _grid().evaluate(["batch_size"], [np.empty(3)], 1, None), "must be a writable float64"),
+        (lambda: _grid().at(["batch_size"], [4]), "outside of its grid"),
+        (lambda: _grid().at(["batch_size"], []), "one position along each axis"),
         (
             lambda: _core.Grid([2**32], {"batch_size": (np.ones(1), [0])}).bounds([("quantity", "batch_size")]),
             "4294967296",
@@ -89,6 +91,15 @@ def test_axes_that_do_not_fit_are_named(call, words):
 def _grid():
     name, values, axes = BATCH
     return _core.Grid([4], {name: (values, axes)})
+
+
+def test_values_at_a_point_are_those_of_the_grid():
+    axes = {"batch_size": (np.arange(1.0, 7.0)[::2], [1]), "context_length": (np.array([1e3, 8e3]), [0])}
+    grid = _core.Grid([2, 3], {**axes, "kv_bytes_per_token": 7e4})
+    names = ["context_length", "batch_size", "pass_time"]
+    for i in range(2):
+        for k in range(3):
+            assert grid.at(names, [i, k]) == [1e3 + 7e3 * i, 1.0 + 2 * k, None]
 
 
 def test_columns_are_one_contiguous_axis():

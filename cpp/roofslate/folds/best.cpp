@@ -17,6 +17,8 @@ namespace roofslate
         constexpr std::size_t fewest_sampled_rows = 64; // a few of them predict the position of the best
         // of folded axes, if other axes are kept. A routine takes as long as dozens of operations
         constexpr double fewest_searched_points = 1 << 18, fewest_searched_with_routines = 1 << 12;
+        // of all axes, if none is kept
+        constexpr double fewest_bounded_points = 1 << 13, fewest_bounded_with_routines = 1 << 7;
         constexpr std::size_t fewest_threaded_points = 65536;
         constexpr std::size_t chunk_points = std::size_t(1) << 20; // of folded axes that threads share
 
@@ -342,6 +344,12 @@ namespace roofslate
             if (graph[i].routine)
                 return true;
         return false;
+    }
+
+    bool is_worth_bounds(const Question& question)
+    {
+        const double fewest = has_routine(question.graph) ? fewest_bounded_with_routines : fewest_bounded_points;
+        return question.kept() || double(question.graph.points(question.axes())) >= fewest;
     }
 
     Optima best(const Question& question, const Options& options, bool prune)

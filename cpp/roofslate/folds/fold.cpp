@@ -38,7 +38,7 @@ namespace roofslate
     }
     Answer Best::over(const Question& question, const Options& options, bool prune) const
     {
-        Optima optima = best(question, options, prune);
+        Optima optima = best(question, options, prune && is_worth_bounds(question));
         if (maximize_)
             for (double& value : optima.values)
                 value = -value;

@@ -30,6 +30,8 @@ namespace roofslate
         std::vector<std::int64_t> where;
     };
     Optima best(const Question& question, const Options& options, bool prune);
+    // False for so few points that their values take less time than bounds of them.
+    bool is_worth_bounds(const Question& question);
 
     // Points that no other point beats, all axes folded: another one is as small in all values, and smaller in one or,
     // of equals, earlier. In the order of the first value, then of the next.

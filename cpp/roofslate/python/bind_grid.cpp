@@ -1,4 +1,5 @@
 // The binding of the grid: its inputs, and the values of quantities over it.
+#include "roofslate/graph/numbers.hpp"
 #include "roofslate/python/grid.hpp"
 #include "roofslate/run/inspector.hpp"
 
@@ -115,6 +116,7 @@ namespace roofslate::binding
     {
         std::vector<Supplied> supplied;
         supplied.reserve(inputs.size());
+        names_.reserve(inputs.size());
         arrays_.reserve(inputs.size());
         numbers_.reserve(inputs.size()); // views point into it
         for (const auto& [key, given] : inputs)
@@ -137,6 +139,7 @@ namespace roofslate::binding
                 view = view_of(adapted(arrays_.back()), axes);
             }
             supplied.push_back({quantity, view, false});
+            names_.push_back(py::reinterpret_borrow<py::object>(key));
         }
         for (const std::string& name : variables)
             for (Supplied& s : supplied)
@@ -151,15 +154,38 @@ namespace roofslate::binding
                 all.push_back(k);
         return all;
     }
-    std::vector<std::string> Grid::used(const std::vector<std::string>& quantities)
+    py::list Grid::used(const std::vector<std::string>& quantities)
     {
         for (const std::string& name : quantities)
             node(name);
-        std::vector<std::string> names;
-        for (const Supplied& s : supplied_)
-            if (closure_.was_used(s.quantity))
-                names.emplace_back(registry()[s.quantity].name);
+        py::list names;
+        for (std::size_t k = 0; k < supplied_.size(); ++k)
+            if (closure_.was_used(supplied_[k].quantity))
+                names.append(names_[k]);
         return names;
+    }
+
+    std::vector<std::optional<double>> Grid::at(
+        const std::vector<std::string>& quantities,
+        const std::vector<std::size_t>& position) const
+    {
+        if (position.size() != shape().size())
+            throw axis_error("a point has one position along each axis");
+        for (std::size_t k = 0; k < position.size(); ++k)
+            if (position[k] >= shape()[k])
+                throw axis_error("a point is outside of its grid");
+        std::vector<Supplied> point = supplied_;
+        for (Supplied& s : point)
+        {
+            for (std::size_t k = 0; s.view.axes && k < position.size(); ++k)
+                s.view.data += std::ptrdiff_t(position[k]) * s.view.stride[k];
+            s.view = {s.view.data, 0, {}};
+        }
+        Numbers numbers(registry(), point);
+        std::vector<std::optional<double>> values;
+        for (const std::string& name : quantities)
+            values.push_back(numbers.find(registry().at(name)));
+        return values;
     }
 
     void bind_grid(py::module_& m)
@@ -171,6 +197,12 @@ namespace roofslate::binding
                 py::arg("inputs"),
                 py::arg("variables") = std::vector<std::string>())
             .def("used", &Grid::used, py::arg("quantities"), "The inputs that quantities take.")
+            .def(
+                "at",
+                &Grid::at,
+                py::arg("quantities"),
+                py::arg("position"),
+                "Quantities at the point with this position along each axis; None where an input is missing.")
             .def(
                 "evaluate",
                 [](Grid& self,

@@ -3,6 +3,7 @@
 #include "roofslate/folds/fold.hpp"
 #include "roofslate/language/error.hpp"
 #include "roofslate/python/binding.hpp"
+#include <optional>
 
 namespace roofslate::binding
 {
@@ -32,13 +33,18 @@ namespace roofslate::binding
         Scope scope() { return {registry(), graph_, closure_}; }
         std::vector<std::size_t> axes(AxisSet set) const;
         void check_size() const; // what goes through all points can count them
-        std::vector<std::string> used(const std::vector<std::string>& quantities);
+        py::list used(const std::vector<std::string>& quantities); // names of inputs, as they were given
+        // At the point with this position along each axis, without the graph. None if an input is missing.
+        std::vector<std::optional<double>> at(
+            const std::vector<std::string>& quantities,
+            const std::vector<std::size_t>& position) const;
 
     private:
         std::vector<Supplied> read(const py::dict& inputs, const std::vector<std::string>& variables);
 
         Current current_;
-        std::vector<Array> arrays_; // kept alive
+        std::vector<py::object> names_; // of the inputs
+        std::vector<Array> arrays_;     // kept alive
         std::vector<double> numbers_;
         Graph graph_;
         std::vector<Supplied> supplied_;

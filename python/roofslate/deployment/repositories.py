@@ -62,7 +62,7 @@ def catalog_model(checkpoint: str) -> tuple[str, str | None]:
     UnknownName
         For a checkpoint of no model of the catalog, with the nearest.
     """
-    if models.named(checkpoint):
+    if models.named(checkpoint) is not None:
         return models[checkpoint].name, None
     published: dict[str, str] = {}
     for name, preset in models.items():
@@ -74,7 +74,8 @@ def catalog_model(checkpoint: str) -> tuple[str, str | None]:
     tails = {key.rsplit("/", 1)[-1]: name for key, name in reversed(published.items())}
     stored: str | None = None
     while last:
-        model = tails.get(last.casefold()) or (models[last].name if models.named(last) else None)
+        same = models.named(last)
+        model = tails.get(last.casefold()) or (same.name if same is not None else None)
         if model is not None:
             return model, None if stored == models[model].values.get("weight_format") else stored
         suffix = _suffix(last)

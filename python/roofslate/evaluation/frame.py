@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate._base.messages import shown
+from roofslate._base.messages import shown, warn
 from roofslate._base.threads import reading_by
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
-from roofslate.grid.columns import Columns, Names
+from roofslate.grid.columns import Columns, Names, preset_names
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.layout import LAYOUT
 from roofslate.grid.read import changed, with_scenario
-from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names
+from roofslate.grid.scenarios import Scenarios, choice_codes
 from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import lookup
@@ -31,7 +30,10 @@ if TYPE_CHECKING:
     from roofslate.presets.calibration import Bands, FittedConstants
     from roofslate.presets.preset import Preset
 
-__all__ = ["frame", "results_of_rows"]
+__all__ = ["frame", "results_of_columns", "results_of_rows"]
+
+
+_UNCONVERTED: Mapping[str, tuple[float, str]] = {}  # outputs in base units
 
 
 def frame(
@@ -134,14 +136,49 @@ def results_of_rows(
     -------
     dict, dict
     """
+    names = wanted_names(outputs)
+    converted = conversions(names, units)
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {})
         inputs.exempt |= PRESETS.keys()
-    names = wanted_names(outputs)
-    converted = conversions(names, units)
     with reading_by(threads):
         columns = source.columns(_names(ignore), inputs)
-    rows = source.rows
+    options: dict[str, Any] = {"threads": threads, "progress": progress, "bands": bands, "call": call}
+    return results_of_columns(columns, source.rows, names, inputs, converted=converted, **options)
+
+
+def results_of_columns(
+    columns: Columns,
+    rows: int,
+    names: Sequence[str],
+    inputs: dict[str, Any],
+    *,
+    converted: Mapping[str, tuple[float, str]] = _UNCONVERTED,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    bands: float | Bands | FittedConstants | None = None,
+    call: str = "rs.frame",
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The results of `frame` by column, and its attributes, from columns that were read.
+
+    Parameters
+    ----------
+    columns : mapping
+        By input.
+    rows : int
+    names : sequence of str
+        The outputs.
+    inputs : dict
+        Common to all rows.
+    converted : mapping
+        Factor and unit by output, as of `conversions`.
+    threads, progress, bands, call
+        As for `results_of_rows`.
+
+    Returns
+    -------
+    dict, dict
+    """
     scenarios = Scenarios(columns, names, inputs, call)
     wide, calibrations, given = None, [], set[str]()
     if bands is not None:
@@ -170,11 +207,7 @@ def results_of_rows(
             columns_of_results[f"{name}_support"] = Coded(*support)
     warn_of_misfits(scenarios.misfits, rows=rows)
     if len(bad):
-        warnings.warn(
-            f"{len(bad)} of {rows} rows hold NaN: {_reasons(columns, bad)}",
-            RoofslateWarning,
-            stacklevel=3,
-        )
+        warn(f"{len(bad)} of {rows} rows hold NaN: {_reasons(columns, bad)}", RoofslateWarning)
     said = scenarios.basis
     attrs: dict[str, Any] = {}
     for key in ("basis", "calibration", "support"):

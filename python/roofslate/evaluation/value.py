@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,18 +68,18 @@ def value(
     """
     if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
-    known = isinstance(output, str) and output in entries()
-    if known and units is None:
-        with contextlib.suppress(MissingInput):  # the full reading names all that is missing
+    q = entries().get(output) if isinstance(output, str) else None
+    if q is not None and units is None:
+        try:
             plain = _core.value(output, inputs)
             if plain is not NotImplemented:
                 return plain  # type: ignore[no-any-return]
-    name = output if known else _only_name(output)
-    q = lookup(name)
-    explicit, preset = _read_point(name, inputs)
-    checks: Sequence[str] = ()
-    if (CAPACITY in preset.numbers or CAPACITY in explicit) and not getattr(inputs, "quiet", False):
-        checks = _memory_checks(current(), name, tuple(explicit), preset)
+        except MissingInput:
+            pass  # the full reading names all that is missing
+    if q is None:
+        q = lookup(_only_name(output))
+    name = q.name
+    explicit, preset, checks = _read_point(name, inputs)
     x, *fits = _core.numbers([name, *checks], explicit, preset.supply)
     if x is None:
         x = _core.number(name, preset.numbers | explicit)  # names the missing input
@@ -108,12 +107,6 @@ class _Presets(NamedTuple):
     overlap: bool  # several presets supply the same
     parallel: bool  # they ask for a layout
 
-    def __hash__(self) -> int:
-        return id(self.numbers)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
 
 _NOTHING = _Presets({}, None, overlap=False, parallel=False)
 
@@ -130,13 +123,16 @@ def _together(presets: tuple[Preset, ...], replaced: frozenset[str] = frozenset(
 
 
 @kept_by_registry
-def _memory_checks(registry: Registry, output: str, explicit: tuple[str, ...], preset: _Presets) -> Sequence[str]:
+def _memory_checks(registry: Registry, output: str, given: frozenset[str]) -> Sequence[str]:
     """Return the memory conditions of an output, by the names of its inputs."""
-    return conditions_of_point(registry, output, preset.numbers.keys() | explicit)
+    return conditions_of_point(registry, output, given) if CAPACITY in given else ()
 
 
-def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float], _Presets]:
-    """Read a point's inputs as checked numbers, and the values of its presets."""
+_Point = tuple[dict[str, float], _Presets, "Sequence[str]"]  # numbers, numbers of presets, and memory conditions
+
+
+def _read_point(output: str, inputs: Mapping[str, Any]) -> _Point:
+    """Read a point: checked numbers, values of its presets, and memory conditions."""
     explicit: dict[str, float] = {}
     presets = []
     choices = []
@@ -154,7 +150,7 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float
             choices.append((name, x))
         elif name in PRESETS:
             if not isinstance(given, (str, Preset)):
-                return _point_of_grid(output, inputs), _NOTHING
+                return _point_of_grid(output, inputs)
             presets.append(find_preset(name, given))
         elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
             q = input_quantity(name)
@@ -162,47 +158,80 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float
             if q.choices or x == q.ideal or x == q.default:
                 choices.append((name, x))
         else:
-            return _point_of_grid(output, inputs), _NOTHING
+            return _point_of_grid(output, inputs)
     definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
     origin = None
     if type(inputs) is not dict and isinstance(inputs, WithScenario):
         origin = inputs.members, inputs.exempt, inputs.quiet
-    replaced = frozenset[str]().union(*(replaced_by(explicit, preset) for preset in presets))
-    preset = _together(tuple(presets), replaced) if presets else _NOTHING
-    supplied = preset.numbers
-    if (
-        preset.overlap
-        or ((CLIENTS in explicit or CLIENTS in supplied) and (BATCH in explicit or BATCH in supplied))
-        or (
-            not _bounded(registry).isdisjoint(explicit)  # presets are in bounds by themselves
-            and _exceeds_bound(supplied | explicit, registry.bounded_pairs)
-        )
-        or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
-    ):
-        return _point_of_grid(output, inputs), _NOTHING
+    plan = _plan(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
+    if plan is None:
+        return _point_of_grid(output, inputs)
+    supplied = plan.preset.numbers
+    if plan.bounds and _exceeds_bound(explicit, supplied, plan.bounds):
+        return _point_of_grid(output, inputs)
     price = explicit.get(PRICE)
     if price is None:
         price = supplied.get(PRICE, 0.0)
     if price > HIGHEST_PRICE:
         warn_of_price(inputs, price)
-    if "chips" in explicit or "chips" in supplied:
-        trains = may_train(registry, output)
-        if trains or ((preset.parallel or is_parallel(explicit)) and takes_layout(registry, output)):
-            combined = supplied | explicit
-            chosen = layout_of_point(registry, output, combined)
-            if chosen and _exceeds_bound(combined, registry.bounded_pairs):
-                return _point_of_grid(output, inputs), _NOTHING
-            if chosen or not trains:
-                return combined, _NOTHING
-    return explicit, preset
+    if plan.completes:
+        combined = supplied | explicit
+        chosen = layout_of_point(registry, output, combined)
+        if chosen and _exceeds_bound(combined, {}, registry.bounded_pairs):
+            return _point_of_grid(output, inputs)
+        if chosen or not plan.trains:
+            return _combined(output, combined, inputs)
+    return explicit, plan.preset, plan.checks
 
 
-def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
+def _combined(output: str, numbers: dict[str, float], inputs: Mapping[str, Any]) -> _Point:
+    """A point of which all inputs are its own numbers."""
+    quiet = getattr(inputs, "quiet", False)
+    return numbers, _NOTHING, () if quiet else _memory_checks(current(), output, frozenset(numbers))
+
+
+def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> _Point:
     grid = read_grid(inputs, [output])
     for name, i in grid.inputs.items():
         if i.dims:
             raise AxisError(f"rs.value computes one point, but {i.origin or name} is an axis; use rs.evaluate")
-    return {name: float(i.values) for name, i in grid.inputs.items()}
+    return _combined(output, {name: float(i.values) for name, i in grid.inputs.items()}, inputs)
+
+
+class _Plan(NamedTuple):
+    """All that the names, choices and presets of a point decide."""
+
+    preset: _Presets
+    bounds: tuple[tuple[str, str], ...]  # inputs that may not exceed another one, with that one
+    checks: Sequence[str]  # memory conditions
+    trains: bool
+    completes: bool  # a rule may complete the layout
+
+
+@functools.lru_cache(maxsize=1024)
+def _plan(
+    output: str,
+    explicit: tuple[str, ...],
+    presets: tuple[Preset, ...],
+    choices: tuple[tuple[str, float], ...],
+    definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
+    origin: tuple[frozenset[str], frozenset[str], bool] | None,
+) -> _Plan | None:
+    """Plan points that differ in numbers only. None: they need the full reading."""
+    registry = current()
+    replaced = frozenset[str]().union(*(replaced_by(explicit, preset) for preset in presets))
+    preset = _together(presets, replaced) if presets else _NOTHING
+    given = preset.numbers.keys() | explicit
+    if preset.overlap or given >= {*LOADS} or not _has_effect(output, explicit, presets, choices, origin):
+        return None
+    # presets are in bounds by themselves
+    bounds = () if _bounded(registry).isdisjoint(explicit) else registry.bounded_pairs
+    quiet = origin is not None and origin[2]
+    trains = "chips" in given and may_train(registry, output)
+    parallel = preset.parallel or is_parallel({**dict.fromkeys(explicit, 0.0), **dict(choices)})
+    completes = trains or ("chips" in given and parallel and takes_layout(registry, output))
+    checks = () if quiet else _memory_checks(registry, output, frozenset(given))
+    return _Plan(preset, tuple(pair for pair in bounds if given >= {*pair}), checks, trains, completes)
 
 
 @kept_by_registry
@@ -211,23 +240,27 @@ def _bounded(registry: Registry) -> frozenset[str]:
     return frozenset(name for pair in registry.bounded_pairs for name in pair)
 
 
-def _exceeds_bound(numbers: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> bool:
-    return any(name in numbers and bound in numbers and numbers[name] > numbers[bound] for name, bound in pairs)
+def _exceeds_bound(
+    explicit: Mapping[str, float], supplied: Mapping[str, float], pairs: Iterable[tuple[str, str]]
+) -> bool:
+    for name, bound in pairs:
+        x = explicit[name] if name in explicit else supplied.get(name)
+        most = explicit[bound] if bound in explicit else supplied.get(bound)
+        if x is not None and most is not None and x > most:
+            return True
+    return False
 
 
-CLIENTS, BATCH = LOADS
 # Inputs that may lack a part, not fit, lack a layout, disagree, or be in another unit need the full reading.
 _core.read_fully([*WINDOWED, CAPACITY, *sorted(PARTS)], LOADS, (PRICE, HIGHEST_PRICE))
 _ANY = "any"  # an axis of inputs of which only the name matters
 
 
-@functools.lru_cache(maxsize=1024)
 def _has_effect(
     output: str,
     explicit: tuple[str, ...],
-    presets: tuple[Any, ...],
+    presets: tuple[Preset, ...],
     choices: tuple[tuple[str, float], ...],
-    definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
     origin: tuple[frozenset[str], frozenset[str], bool] | None,
 ) -> bool:
     """Check explicit inputs for effect, which depends only on names, choices and ideal values."""

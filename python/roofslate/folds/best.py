@@ -15,7 +15,7 @@ from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.basis import basis
 from roofslate.grid.by_position import by_keyword
-from roofslate.grid.fit import Misfit, checks_of, misfits_of, misfits_of_point, warn_of_misfits
+from roofslate.grid.fit import Misfit, checks_of, misfits_at, misfits_of, warn_of_misfits
 from roofslate.grid.grid import spread
 from roofslate.grid.label import UnitsOfOutputs, conversions, dataset, labelled, variable
 from roofslate.grid.read import with_scenario
@@ -178,6 +178,8 @@ class BestPoints:
         Axes that the best points vary along.
     feasible : numpy.ndarray of bool
         Whether a point meets the conditions.
+    everywhere : bool
+        Whether there is one for each point of the remaining axes.
     at : dict of numpy.ndarray
         By folded axis: the positions.
     results : dict of tuple
@@ -187,20 +189,20 @@ class BestPoints:
     request: FoldRequest
     dims: list[str]
     feasible: npt.NDArray[np.bool_]
+    everywhere: bool
     at: dict[str, Positions]
     results: dict[str, tuple[Any, Sequence[str]]]
 
     def misfits(self, outputs: Sequence[str]) -> list[Misfit]:
         """Collect the points that do not fit in memory."""
         checks = checks_of(self.request.grid, outputs)
-        if not checks or not self.feasible.any():
+        if not checks or not (self.everywhere or self.feasible.any()):
             return []
-        best_grid = self.request.at_places(self.at, self.dims)
         with contextlib.suppress(MissingInput):
-            if not best_grid.sizes:
-                numbers = best_grid.numbers()
-                return misfits_of_point(checks, _core.numbers(checks, numbers), numbers)
-            if not self.feasible.all():  # infeasible points are not reported
+            if not self.request.kept and not self.dims:
+                return misfits_at(self.request.grid, checks, {dim: int(at) for dim, at in self.at.items()})
+            best_grid = self.request.at_places(self.at, self.dims)
+            if not self.everywhere:  # infeasible points are not reported
                 check_values, _ = run(best_grid, checks, progress=False)
                 fits = [spread(values, value_dims, self.dims) != 0 for values, value_dims in check_values]
                 checks = [
@@ -208,11 +210,6 @@ class BestPoints:
                 ]
             return misfits_of(best_grid, checks)
         return []
-
-    @property
-    def everywhere(self) -> bool:
-        """Return True if each remaining point has a best point."""
-        return bool(self.feasible.all())
 
     def coordinate(self, dim: str) -> npt.NDArray[Any]:
         """Return the coordinate of a searched axis at the best points.
@@ -253,4 +250,4 @@ def best_points(
                 values = values_where(spread(feasible, dims, full), spread(values, value_dims, full))
             value_dims = full
         results[output] = values, value_dims
-    return BestPoints(request, dims, feasible, at, results)
+    return BestPoints(request, dims, feasible, bool(feasible.all()), at, results)

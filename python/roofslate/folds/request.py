@@ -132,7 +132,7 @@ class FoldRequest:
     def places(self, where: Positions) -> dict[str, Positions]:
         """Convert flat indices to positions along the reduced axes."""
         shape = self.shape(self.folded)
-        at = np.maximum(where, 0) if np.any(where < 0) else where
+        at = np.maximum(where, 0)
         positions = np.unravel_index(at, shape) if len(shape) > 1 else [at][: len(shape)]
         return dict(zip(self.folded, positions, strict=True))
 
@@ -140,9 +140,9 @@ class FoldRequest:
         """Return the coordinate of an axis at positions, NaN or an empty text if not found."""
         coord = self.grid.coords.get(dim)
         values = np.arange(self.grid.sizes[dim]) if coord is None else np.asarray(coord[0])
-        if values.dtype.kind in "biuf":
-            values = values.astype(float)
         coordinates = values[at, ...]  # an array for a single point too, of any type
+        if coordinates.dtype.kind in "biuf":
+            coordinates = coordinates.astype(float)
         if coordinates.dtype.kind in "OUST":
             return (
                 coordinates.astype(object) if is_found is None else np.where(is_found, coordinates.astype(object), "")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from roofslate._base.messages import shown
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownName
+from roofslate.presets.catalog import measured_as
 from roofslate.presets.lookup import PRESETS, PRICED, find_preset, on_day, refuse_day
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
@@ -29,6 +30,8 @@ __all__ = [
     "Names",
     "check_column",
     "column_of",
+    "distinct",
+    "preset_names",
     "priced_by_day",
     "read_columns",
     "read_word",
@@ -198,3 +201,34 @@ def _read_series(name: str, column: pd.Series) -> Column | Names:
     except (TypeError, ValueError):
         raise InputTypeError(f"{name}: expected a number or a text, got a column of other objects") from None
     return column_of(name, codes, list(words))
+
+
+def distinct(columns: Sequence[npt.NDArray[Any]], rows: int) -> tuple[Positions, list[int]]:
+    """Number the distinct rows of columns in their order, and return the first row of each."""
+    if columns and rows <= FEW:
+        values = list(zip(*(column.tolist() for column in columns), strict=True))
+        if all(x == x for row in values for x in row):
+            first = {row: k for k, row in reversed([*enumerate(values)])}
+            places = {row: k for k, row in enumerate(sorted(first))}
+            return np.array([places[row] for row in values], dtype=np.intp), [first[row] for row in places]
+    codes = np.zeros(rows, dtype=np.intp)
+    for column in columns:
+        _, each = np.unique(column, return_inverse=True)
+        _, codes = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)
+    _, starts = np.unique(codes, return_index=True)
+    return codes, starts.tolist()
+
+
+def preset_names(columns: Columns, inputs: Mapping[str, Any], rows: int) -> dict[str, list[str | None]]:
+    """Return each row's presets by keyword with their measured names, None without a preset."""
+    names_by_keyword: dict[str, list[str | None]] = {}
+    for keyword in PRESETS:
+        column = columns.get(keyword)
+        if isinstance(column, Names):
+            names = [*(measured_as(preset) if preset == preset else None for preset in column.presets), None]
+            names_by_keyword[keyword] = [names[code] for code in column.codes.tolist()]
+        else:
+            names_by_keyword[keyword] = [
+                measured_as(find_preset(keyword, inputs[keyword])) if keyword in inputs else None
+            ] * rows
+    return names_by_keyword

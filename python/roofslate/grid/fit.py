@@ -32,6 +32,7 @@ __all__ = [
     "memory_conditions",
     "memory_ways",
     "misfit_of_row",
+    "misfits_at",
     "misfits_of",
     "misfits_of_point",
     "warn_of_misfits",
@@ -130,9 +131,9 @@ def misfits_of(grid: Grid, checks: Sequence[str], values: Sequence[Values] = ())
             used: list[tuple[str, str]] = [("quantity", _CHECKS[check].used)]
             _, where, _ = grid.core.fold(_core.Best(used, True, [condition]), axes, 1, None, True, None)
             shape = tuple(grid.sizes.values())
-            position = dict(zip(grid.sizes, np.unravel_index(int(where[0]), shape), strict=True)) if shape else {}
-            numbers = {n: float(i.values[tuple(position[dim] for dim in i.dims)]) for n, i in grid.inputs.items()}
-            misfits.append(_misfit(check, numbers, unfit, math.prod(shape)))
+            at = map(int, np.unravel_index(int(where[0]), shape)) if shape else ()
+            position = dict(zip(grid.sizes, at, strict=True))
+            misfits.append(_misfit(check, grid.numbers_at(position), unfit, math.prod(shape)))
     return misfits
 
 
@@ -144,6 +145,12 @@ def misfit_of_row(check: str, numbers: Mapping[str, float], unfit: int) -> Misfi
 def conditions_of_point(registry: Registry, output: str, given: Collection[str]) -> list[str]:
     """Return the memory conditions of an output, by the names of given inputs."""
     return _asked(registry, (output,), dict.fromkeys(given))
+
+
+def misfits_at(grid: Grid, checks: Sequence[str], position: Mapping[str, int]) -> list[Misfit]:
+    """Return the exceeded conditions of one point of a grid."""
+    fits = grid.core.at(checks, [position[dim] for dim in grid.sizes])
+    return misfits_of_point(checks, fits, grid.numbers_at(position)) if _NO in fits else []
 
 
 def misfits_of_point(checks: Sequence[str], fits: Sequence[float | None], numbers: Mapping[str, float]) -> list[Misfit]:

@@ -18,7 +18,7 @@ from roofslate.registry.values import Values, encoded_numbers
 from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from roofslate._core import Grid as CoreGrid
@@ -148,6 +148,13 @@ class Grid:
     def numbers(self) -> dict[str, float]:
         """Inputs that are one number."""
         return {name: i.number for name, i in self.inputs.items() if not i.dims}
+
+    def numbers_at(self, position: Mapping[str, int]) -> dict[str, float]:
+        """All inputs at one point, by its position along each axis. Chunks have none."""
+        return {
+            name: float(i.values[tuple(position[dim] for dim in i.dims)]) if i.dims else i.number
+            for name, i in self.inputs.items()
+        }
 
 
 def _broken_text(values: Any) -> str | None:

@@ -119,9 +119,9 @@ def layouts_of_rows(
 ) -> tuple[Any, list[str], Any]:
     """Complete distinct rows by the rule: arrays of some columns, layouts as text, choices.
 
-    Illegal rows stay if they are checked.
+    The arrays end with an entry of no row, as in a `Column`. Illegal rows stay if they are checked.
     """
-    columns = np.ones((len(names), len(rows)))
+    columns = np.ones((len(names), len(rows) + 1))
     chosen = np.zeros(len(rows), dtype=bool)
     texts: dict[str, None] = {}
     for k, row in enumerate(rows):

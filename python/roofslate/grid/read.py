@@ -137,6 +137,8 @@ def read_grid(
             grid.inputs[name] = Input(q, number(value, q))
         elif kind is np.ndarray and value.ndim == 1 and value.dtype.kind == "f":
             _add_axis(grid, q, numbers(value, q))
+        elif kind is range:
+            _add_axis(grid, q, numbers(_points_of(value, q), q))
         else:
             _add_input(grid, q, value, chunks, keywords)
     check_bounds(grid, sought)
@@ -185,8 +187,8 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool, keywords: Mapp
             _add_axis(grid, q, numbers(array, q))
         else:
             grid.inputs[name] = Input(q, number(float(array), q))
-    elif isinstance(value, (list, range, np.ndarray)) or (hasattr(value, "__array__") and not np.isscalar(value)):
-        array = numbers(_points_of(value, q) if isinstance(value, range) else value, q)
+    elif isinstance(value, (list, np.ndarray)) or (hasattr(value, "__array__") and not np.isscalar(value)):
+        array = numbers(value, q)
         if array.ndim > 1:
             raise AxisError(f"{name}: an array with {array.ndim} axes needs their names: give an xarray.DataArray")
         if array.ndim == 0:
@@ -292,9 +294,10 @@ def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
         inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
     grid.presets[preset.kind] = [preset]
     explicit = explicit | replaced_by(explicit, preset)
-    for name in inputs:
-        if name in grid.inputs and name not in explicit:
-            raise supplied_twice(name, grid)
+    if not grid.inputs.keys().isdisjoint(inputs):
+        for name in inputs:
+            if name in grid.inputs and name not in explicit:
+                raise supplied_twice(name, grid)
     if explicit.isdisjoint(inputs):
         grid.inputs.update(inputs)
     else:

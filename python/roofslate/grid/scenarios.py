@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,12 +16,13 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, MissingInput, RoofslateWarning
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import LOADS, check_effect, check_load, used
-from roofslate.grid.columns import FEW, Column, Columns, Names
+from roofslate.grid.columns import FEW, Column, Columns, Names, distinct
 from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.layout import LAYOUT, complete_layout, layouts_of_rows, left_to_rule
 from roofslate.grid.layout_rules import TRAINING, refuse_both
 from roofslate.grid.plausible import PRICE, priced_chip_trouble
+from roofslate.grid.questions import Question, identity
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.row_checks import (
     bad_rows,
@@ -34,18 +35,17 @@ from roofslate.grid.row_checks import (
 )
 from roofslate.grid.row_constants import constant_roots, implying
 from roofslate.grid.run import ROW, run
-from roofslate.presets.catalog import measured_as
-from roofslate.presets.lookup import PRESETS, find_preset
-from roofslate.registry.registry import ancestors, bounded_pairs, current, lookup
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import bounded_pairs, current, kept_by_registry, lookup
 from roofslate.registry.values import Values
 
 if TYPE_CHECKING:
     from roofslate.presets.preset import Preset
+    from roofslate.registry.registry import Registry
 
 __all__ = [
     "Scenarios",
     "choice_codes",
-    "preset_names",
 ]
 
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
@@ -64,15 +64,26 @@ _Result = tuple[Values, tuple[str, ...]]
 
 
 class _Reduced(NamedTuple):
-    """A combination of presets, reduced to its relevant numbers."""
+    """A combination of presets, reduced to its relevant numbers, and the notes on it."""
 
     numbers: dict[str, float]
     needed: frozenset[str]  # of these, by its own values
     columns: frozenset[str]  # of rows with them
+    basis: list[Mapping[str, str]]  # of each output
+    origins: frozenset[str | None]  # kinds of presets that supply something that the outputs take
+    layout: str  # by a rule, in words
+    mispriced: str  # that its price is of another chip
 
 
 # Positions of combinations, the numbers that they share, those that differ, and names of all that matter.
 _Group = tuple[list[int], dict[str, float], dict[str, list[float]], list[str]]
+_MOST_GROUPED = 16  # combinations of a table whose groups are kept
+
+
+@kept_by_registry
+def _related(registry: Registry, outputs: tuple[str, ...]) -> frozenset[str]:
+    """Return outputs, and all that they may depend on."""
+    return frozenset(outputs).union(*map(registry.ancestors, outputs))
 
 
 class Scenarios:
@@ -100,7 +111,7 @@ class Scenarios:
         self._mispriced: list[str] = []  # prices of other chips, by the presets of rows
         self._warned_of_chip = False
         self._members, self._quiet, self._exempt = common.members, common.quiet, common.exempt
-        self._related = frozenset(outputs).union(*map(ancestors, outputs))
+        self._related = _related(current(), tuple(outputs))
         given = [name for name in columns if name not in PRESETS]
         self._keywords = [name for name in PRESETS if name in columns]
         self._rule, self._ruled = left_to_rule(current(), outputs, given, common.inputs, presets=bool(self._keywords))
@@ -109,10 +120,14 @@ class Scenarios:
         self._chosen: Any = None  # the rows of which it chose the layout
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
-        self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
+        constants = {name: i.number for name, i in self._same.items() if i.origin is None}
+        self._explicit = self._numbers | constants.keys()
+        of_all_rows = identity(preset for presets in self._presets.values() for preset in presets)
+        names = tuple(outputs), tuple(columns), frozenset(self._members), frozenset(self._exempt)
+        self._question = Question((*names, tuple(constants.items()), of_all_rows, self._quiet))
         self._reduced: dict[tuple[Preset, ...], _Reduced] = {}
         self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
-        self._origins: set[str | None] = set()  # kinds of presets that supply something that the outputs take
+        self._origins: set[str | None] = set()  # of all combinations so far
         self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
         self.misfits: list[Misfit] = []  # of the rows computed so far
         known = CAPACITY in self._explicit | self._same.keys() or "hardware" in self._keywords
@@ -122,7 +137,9 @@ class Scenarios:
             if not self._ruled:
                 complete_layout(full_grid, outputs)
                 self._note_layouts([full_grid.layout])
-            self._check((), full_grid)
+            full_grid, _ = self._checked(full_grid, self._varying(full_grid.inputs.keys(), full_grid.numbers()))
+            self.unused = full_grid.unused
+            self._bases[()] = self._basis_of(full_grid)
         elif not self._quiet:
             self.unused = unrelated_inputs(common, self._explicit, self._related, outputs)
 
@@ -184,27 +201,20 @@ class Scenarios:
 
     def _with_layouts(self, columns: Columns, rows: int) -> Columns:
         """Add the columns of a rule's layouts, one choice for each model, hardware and layout."""
-        codes, names = np.zeros(rows, dtype=np.intp), []
-        for name, column in columns.items():
-            if isinstance(column, Names):
-                values: Any = column.codes
-            elif self._rule is not None and name in (LAYOUT, *self._rule.by):
-                values = column.part(slice(None), np.empty(rows))
-            else:
-                continue
-            names.append(name)
-            _, each = np.unique(values, return_inverse=True)
-            _, codes = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)
-        _, first = np.unique(codes, return_index=True)
-        points = [self._point({name: columns[name] for name in names}, row).numbers() for row in first.tolist()]
         if self._rule is None:
             return columns
+        deciding = {LAYOUT, *self._rule.by}
+        chosen_by = {name: column for name, column in columns.items() if isinstance(column, Names) or name in deciding}
+        codes, first = distinct(
+            [x.codes if isinstance(x, Names) else x.part(slice(None), np.empty(rows)) for x in chosen_by.values()], rows
+        )
+        points = [self._point(chosen_by, row).numbers() for row in first]
         columns_added, texts, chosen = layouts_of_rows(self._rule, points, self._ruled, checked=self._quiet)
         self._chosen = chosen[codes]
         self._note_layouts(texts)
         return {
             **columns,
-            **{name: Column(codes, np.append(x, 1)) for name, x in zip(self._ruled, columns_added, strict=True)},
+            **{name: Column(codes, x) for name, x in zip(self._ruled, columns_added, strict=True)},
         }
 
     def _note_layouts(self, texts: Sequence[str]) -> None:
@@ -278,12 +288,8 @@ class Scenarios:
         if not self._quiet and combinations:
             check_preset_columns(self._keywords, self._origins | self._exempt, self._outputs)
         known = current().entries
-        alike: dict[Any, list[int]] = {}
-        for k, reduction in enumerate(reduced):
-            chosen = frozenset((name, reduction.numbers[name]) for name in reduction.needed if known[name].choices)
-            alike.setdefault((reduction.needed, chosen, reduction.columns), []).append(k)
         plans, groups = [], []
-        for members, constants, varying, needed in self._groups(list(alike.values()), reduced):
+        for members, constants, varying, needed in self._grouped(combinations, reduced):
             first = dict(zip(names, combinations[members[0]], strict=True))
             presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
             needed_columns = reduced[members[0]].columns
@@ -306,8 +312,20 @@ class Scenarios:
             plan_of[members] = p
         return plans, plan_of[codes]
 
-    def _groups(self, alike: list[list[int]], reduced: Sequence[_Reduced]) -> Iterator[_Group]:
+    def _grouped(self, combinations: Sequence[tuple[Preset, ...]], reduced: Sequence[_Reduced]) -> Iterable[_Group]:
+        """Group the combinations of a table, once for all tables of the same few."""
+        if len(combinations) > _MOST_GROUPED:
+            return self._groups(reduced)
+        return self._question.once(tuple(map(identity, combinations)), lambda: tuple(self._groups(reduced)))
+
+    def _groups(self, reduced: Sequence[_Reduced]) -> Iterator[_Group]:
         """Group combinations for one plan. Differences among them may decide branches."""
+        known = current().entries
+        similar: dict[Any, list[int]] = {}
+        for k, reduction in enumerate(reduced):
+            chosen = frozenset((name, reduction.numbers[name]) for name in reduction.needed if known[name].choices)
+            similar.setdefault((reduction.needed, chosen, reduction.columns), []).append(k)
+        alike = list(similar.values())
         while alike:
             members = alike.pop(0)
             shared = set[str].intersection(*(set(reduced[m].numbers) for m in members))
@@ -326,26 +344,35 @@ class Scenarios:
             yield members, constants, varying, sorted(needed)
 
     def _reduce(self, presets: tuple[Preset, ...]) -> _Reduced:
-        """Reduce presets to numbers: every relevant quantity independent of the rows, checked."""
+        """Return the reduction of presets, with its notes for results and warnings."""
         known = self._reduced.get(presets)
-        if known is not None:
-            return known
+        if known is None:
+            known = self._question.once(identity(presets), lambda: self._reduction(presets))
+            self._reduced[presets] = known
+            self._bases[presets] = known.basis
+            self._origins |= known.origins
+            self._note_layouts([known.layout])
+            if known.mispriced:
+                self._mispriced.append(known.mispriced)
+        return known
+
+    def _reduction(self, presets: tuple[Preset, ...]) -> _Reduced:
+        """Reduce presets to numbers: every relevant quantity independent of the rows, checked."""
         grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
         for preset in presets:
             add_preset(grid, preset, self._explicit)
-        if not self._quiet and (trouble := priced_chip_trouble(grid)):
-            self._mispriced.append(trouble)
+        mispriced = "" if self._quiet else priced_chip_trouble(grid)
         if not self._ruled:
             complete_layout(grid, self._outputs)
             self._note_layouts([grid.layout])
         constants = grid.numbers()
         supplied = frozenset(constants)
+        columns = self._varying(supplied, constants)
         try:
-            self._check(presets, grid)
+            full_grid, used = self._checked(grid, columns)
         except MissingInput as error:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
-        columns = self._varying(supplied, constants)
         bounding = self._bounding(supplied)
         outputs = (*self._outputs, *self._checks, *bounding)
         roots = constant_roots(grid.registry, outputs, columns, self._same.keys(), supplied)
@@ -354,32 +381,30 @@ class Scenarios:
         computed = zip(roots, _core.numbers(list(roots), constants | stand_ins), strict=True)
         numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
-        needed = self._taken(scalars, columns) | bounding
-        self._reduced[presets] = _Reduced(numbers, frozenset(needed & numbers.keys()), columns)
-        return self._reduced[presets]
+        needed = frozenset((self._taken(scalars, columns) | bounding) & numbers.keys())
+        origins = frozenset(full_grid.inputs[name].origin for name in used)
+        return _Reduced(numbers, needed, columns, self._basis_of(full_grid), origins, grid.layout, mispriced)
 
-    def _check(self, presets: tuple[Preset, ...], grid: Grid) -> None:
-        """Refuse missing inputs and inputs without effect, and record the basis of each output."""
-        columns = self._varying(grid.inputs.keys(), grid.numbers())
+    def _checked(self, grid: Grid, columns: Collection[str]) -> tuple[Grid, set[str]]:
+        """Add columns to a grid, refuse inputs missing or without effect, and return the others."""
         varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in columns}  # of which none is ideal
         full_grid = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
         full_grid.members, full_grid.exempt = self._members, self._numbers | self._exempt | {ROW}
         full_grid.quiet = self._quiet or bool(self._keywords)  # one preset may supply a value that another leaves open
         used = check_effect(full_grid, self._outputs)
-        if not self._keywords:
-            self.unused = full_grid.unused
-        elif not self._origins.issuperset(self._keywords):
-            self._origins |= {full_grid.inputs[name].origin for name in used}
         relevant = {*self._ruled, *(self._related if self._keywords else used)}
         if self._ruled and self._rule is not None:
             relevant.update(self._rule.reads)
         unused = [name for name in varying if name not in relevant]
         if unused and not self._quiet:
             refuse_column(full_grid, self._outputs, unused[0])
-        if is_floor(self._outputs, grid, self._numbers):
-            self._bases[presets] = [FLOOR_BASIS] * len(self._outputs)
-        else:
-            self._bases[presets] = [basis([name], full_grid) for name in self._outputs]
+        return full_grid, used
+
+    def _basis_of(self, full_grid: Grid) -> list[Mapping[str, str]]:
+        """Return attributes with the basis of each output."""
+        if is_floor(self._outputs, full_grid, self._numbers):
+            return [FLOOR_BASIS] * len(self._outputs)
+        return [basis([name], full_grid) for name in self._outputs]
 
     @property
     def basis(self) -> dict[str, Mapping[str, str]]:
@@ -446,21 +471,6 @@ def _split(plans: Sequence[_Plan], plan_of: Positions | None, block: slice) -> I
     for plan, part in zip([*plans, None], np.split(order, ends[:-1]), strict=True):
         if len(part):
             yield plan, part
-
-
-def preset_names(columns: Columns, inputs: Mapping[str, Any], rows: int) -> dict[str, list[str | None]]:
-    """Return each row's presets by keyword with their measured names, None without a preset."""
-    names_by_keyword: dict[str, list[str | None]] = {}
-    for keyword in PRESETS:
-        column = columns.get(keyword)
-        if isinstance(column, Names):
-            names = [*(measured_as(preset) if preset == preset else None for preset in column.presets), None]
-            names_by_keyword[keyword] = [names[code] for code in column.codes.tolist()]
-        else:
-            names_by_keyword[keyword] = [
-                measured_as(find_preset(keyword, inputs[keyword])) if keyword in inputs else None
-            ] * rows
-    return names_by_keyword
 
 
 def choice_codes(values: Values) -> npt.NDArray[np.int8]:

@@ -9,16 +9,18 @@ import io
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roofslate._base.files import read_text
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
+from roofslate.grid.columns import read_columns
 from roofslate.measured import software
 from roofslate.measured.checkpoints import FORMATS, checkpoint_format, stored_formats
 from roofslate.measured.releases import captured_kernels, release_name
@@ -31,6 +33,8 @@ from roofslate.registry.registry import entries, spellings
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from roofslate.grid.columns import Columns
 
 
 __all__ = ["COLUMNS", "TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
@@ -120,6 +124,7 @@ class Runs:
     targets: Mapping[str, str]
     fixed: Mapping[str, Any]
     drafts: Any
+    _kinds: dict[str, list[str | None]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def doubtful(self) -> Any:
@@ -153,6 +158,16 @@ class Runs:
 
         The release follows from the framework and its version, the recipe is the number format as written.
         """
+        if column not in self._kinds:
+            self._kinds[column] = self._read_kinds(column)
+        return self._kinds[column]
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The inputs, read once for all predictions."""
+        return read_columns(self.inputs, (), ())
+
+    def _read_kinds(self, column: str) -> list[str | None]:
         if column in PRESETS:
             return [measured_as(preset) for preset in self.inputs[column]]
         if column == "release" and {"framework", "framework_version"} <= {*self.rows.columns} - {"release"}:

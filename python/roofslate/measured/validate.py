@@ -14,7 +14,8 @@ from roofslate.display import style
 from roofslate.display.result import Result
 from roofslate.display.result import Table as Listing
 from roofslate.errors import AxisError, InputTypeError, PresetError, UnknownName
-from roofslate.evaluation.frame import frame
+from roofslate.evaluation.frame import frame, results_of_columns
+from roofslate.grid.columns import Column
 from roofslate.grid.read import Settled
 from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.measured import runs as measurements
@@ -314,7 +315,7 @@ def validate(
     rows = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
     index = pd.MultiIndex.from_tuples([key for key, _ in summaries], names=["table", "measured", "by", "value"])
     summary = pd.DataFrame([row for _, row in summaries], index=index, columns=list(ERRORS)).sort_index()
-    bounds = _bounds(tables, scored if tables else (), summary)
+    bounds = _bounds(tables, scored if tables else (), dict(summaries))
     native = rows if source is None else _in_kind(source, rows, runs)
     return Validation(native, summary, published, bounds, scored, rows)
 
@@ -365,30 +366,32 @@ def _refuse_unread(runs: Runs) -> None:
             )
 
 
-def _score(
-    scored: _Scored, level: float
-) -> tuple[pd.DataFrame, list[tuple[tuple[str, str, str, str], dict[str, float]]]]:
+_Group = tuple[str, str, str, str]  # table, measured column, the property that rows share, its value
+
+
+def _score(scored: _Scored, level: float) -> tuple[pd.DataFrame, list[tuple[_Group, dict[str, float]]]]:
     """Compute rows with predictions and bands, and errors grouped by labels."""
+    import pandas as pd
+
     runs, chosen = scored.runs, scored.calibration
-    rows = runs.rows.copy()
+    rows, added = runs.rows, dict[str, Any]()
     columns = dict.fromkeys([*_KINDS, *(column for fit in chosen.fits.values() for column in fit.kinds)])
     kinds = {column: np.array(runs.kinds(column), dtype=object) for column in columns}
     errors = []
     outputs = list(dict.fromkeys(runs.targets.values()))
-    inputs = runs.inputs.assign(**chosen.of_rows(kinds))
+    inputs = {**runs.columns, **{name: Column(x) for name, x in chosen.of_rows(kinds).items()}}
     same = {name: x for name, x in {**chosen, **runs.fixed}.items() if name not in inputs}
-    predictions = frame(inputs, outputs, Settled(same)) if outputs else None
+    predictions, _ = results_of_columns(inputs, len(rows), outputs, Settled(same)) if outputs else ({}, {})
     for column, output in runs.targets.items():
-        assert predictions is not None
-        predicted = predictions[output].to_numpy()
+        predicted = predictions[output]
         has_band = output in chosen.fits
         low, high = chosen.band_of_rows(level, output, kinds) if has_band else (np.nan, np.nan)
-        rows[f"predicted_{column}"] = predicted
-        rows[f"predicted_{column}_lower"] = lower = predicted * low
-        rows[f"predicted_{column}_upper"] = upper = predicted * high
+        added[f"predicted_{column}"] = predicted
+        added[f"predicted_{column}_lower"] = lower = predicted * low
+        added[f"predicted_{column}_upper"] = upper = predicted * high
         if has_band:
             codes, words = chosen.support_of_rows(output, kinds)
-            rows[f"predicted_{column}_support"] = support_words = np.array(words, dtype=object)[codes]
+            added[f"predicted_{column}_support"] = support_words = np.array(words, dtype=object)[codes]
         observed = rows[column].to_numpy(dtype=float, na_value=np.nan)
         with np.errstate(invalid="ignore"):
             counted = (observed > 0) & (predicted > 0) & np.isfinite(observed) & np.isfinite(predicted)
@@ -398,8 +401,9 @@ def _score(
         groups = {("all", ""): plain}
         for kind, names in kinds.items():
             groups |= {(kind, str(n)): plain & (names == n) for n in dict.fromkeys(names) if n}
+        supports = np.array(support)
         for word in dict.fromkeys(support):
-            groups |= {("support", word): plain & (np.array(support) == word)} if word else {}
+            groups |= {("support", word): plain & (supports == word)} if word else {}
         groups[("split", "")] = counted & runs.plain & runs.split
         groups[("doubtful label", "")] = counted & runs.doubtful
         groups[("drafts", "")] = counted & runs.drafts & ~runs.doubtful
@@ -407,10 +411,15 @@ def _score(
             if members.any() or key[0] == "all":
                 measures = error_measures(predicted[members], observed[members], inside[members] if has_band else None)
                 errors.append(((scored.name, column, *key), measures))
-    return rows, errors
+    carried = rows.drop(columns=[name for name in added if name in rows])
+    predicted_rows = pd.concat([carried, pd.DataFrame(added, index=rows.index)], axis=1)
+    predicted_rows.attrs = dict(rows.attrs)
+    return predicted_rows, errors
 
 
-def _bounds(tables: Iterable[measurements.Table], scored: Sequence[_Scored], summary: pd.DataFrame) -> pd.DataFrame:
+def _bounds(
+    tables: Iterable[measurements.Table], scored: Sequence[_Scored], errors: Mapping[_Group, Mapping[str, float]]
+) -> pd.DataFrame:
     """List the package's promises about its tables, and whether each is met."""
     import pandas as pd
 
@@ -419,7 +428,7 @@ def _bounds(tables: Iterable[measurements.Table], scored: Sequence[_Scored], sum
         for promise in table.bounds:
             column, out, measure = promise["measured"], promise["left_out"], promise["measure"]
             if out == "nothing":
-                is_now = float(summary.loc[(table.name, column, "all", ""), measure])
+                is_now = errors[table.name, column, "all", ""][measure]
             else:
                 is_now = each.calibration.fits[each.runs.targets[column]].errors[out][measure]
             low, high = promise.get("at_least", -math.inf), promise.get("at_most", math.inf)

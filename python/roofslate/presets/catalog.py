@@ -80,13 +80,13 @@ class Catalog(Mapping[str, Preset]):
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
-        if self.named(name) or (AS_OF in name and name.rsplit(AS_OF, 1)[0] in self):
+        if self.named(name) is not None or (AS_OF in name and name.rsplit(AS_OF, 1)[0] in self):
             return True
         return len(self._meant(name)) == 1
 
-    def named(self, name: str) -> bool:
-        """Check if a preset has this name, alias or published id, in any case."""
-        return _library.find(self._section, name) is not None
+    def named(self, name: str) -> Preset | None:
+        """Return the preset of this name, alias or published id, in any case, if any."""
+        return _library.find(self._section, name)
 
     def _meant(self, name: str) -> list[Preset]:
         """Presets that a text may mean. Chips and models accept part of a name."""

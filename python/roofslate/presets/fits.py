@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import units
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.registry.registry import lookup
@@ -50,18 +51,19 @@ def error_measures(
         root of the mean square (`rms_log`) and, as a factor less 1, the mean (`bias`); the share of rows within a
         factor of 2 (`within_2x`) and within their bands (`coverage`). NaN if undefined.
     """
-    log = np.log(predicted / measured)
-    if not len(log):
+    ratio = predicted / measured
+    rows, log = len(ratio), np.log(ratio)
+    if not rows:
         return {"rows": 0.0, **dict.fromkeys(ERRORS[1:], math.nan)}
-    relative = np.abs(predicted / measured - 1)
+    relative = np.abs(ratio - 1)
     return {
-        "rows": float(len(log)),
+        "rows": float(rows),
         "mape": float(relative.mean()),
         "median": float(np.median(relative)),
-        "rms_log": float(np.sqrt(np.mean(log**2))),
+        "rms_log": math.sqrt((log**2).mean()),
         "bias": float(np.expm1(log.mean())),
-        "within_2x": float(np.mean(np.abs(log) <= math.log(2))),
-        "coverage": math.nan if inside is None else float(np.mean(inside)),
+        "within_2x": np.count_nonzero(np.abs(log) <= math.log(2)) / rows,
+        "coverage": math.nan if inside is None else np.count_nonzero(inside) / rows,
     }
 
 
@@ -162,8 +164,12 @@ class Fit:
         outside = [f"{column}={name}" for column, name in given.items() if name not in self.kinds[column]]
         if outside:
             return f"{EXTRAPOLATED}: {', '.join(outside)}"
-        rows = (dict(zip(self.kinds, names.split(_JOINT), strict=False)) for names in self.together)
-        return MEASURED if any(given.items() <= row.items() for row in rows) else INTERPOLATED
+        return MEASURED if any(given.items() <= row for row in self._combinations) else INTERPOLATED
+
+    @cached_property
+    def _combinations(self) -> list[frozenset[tuple[str, str]]]:
+        """Columns and kinds of each combination that was measured."""
+        return [frozenset(zip(self.kinds, names.split(_JOINT), strict=False)) for names in self.together]
 
     def band(self, level: float, kinds: Mapping[str, str | None]) -> tuple[float, float]:
         """Return factors from a prediction to its band. A missing kind counts as unmeasured."""

@@ -45,8 +45,8 @@ def model_named(given: str | os.PathLike[str]) -> Preset:
         For a path without a model, or one that cannot be read.
     """
     is_path = not isinstance(given, str) or looks_like_path(given)
-    if isinstance(given, str) and not is_path and models.named(given):
-        return models[given]
+    if isinstance(given, str) and not is_path and (known := models.named(given)) is not None:
+        return known
     path = existing(given)
     if path is None and is_path:
         raise PresetError(f"cannot read the model {shown(os.fspath(given))}: there is no such file or folder")

@@ -1,5 +1,6 @@
 """`frame`: rows of scenarios in, rows of results out."""
 
+import dataclasses
 import datetime
 import decimal
 import warnings
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate import errors
+from roofslate.grid import columns as columns_module
 from roofslate.grid import row_checks
 from roofslate.grid import scenarios as tables
 
@@ -483,3 +485,55 @@ def test_presets_that_choose_otherwise():
             assert result["bytes_per_weight"][k] == rs.value("bytes_per_weight", model=model)
             assert result["pass_tokens"][k] == k + 1
     assert result.loc[4].isna().all()
+
+
+def test_reductions_end_with_a_constant_a_preset_and_a_definition():
+    """Later tables of the same question reuse reductions of presets until one changes."""
+    given = {"model": "Qwen3-8B", "batch_size": 8.0, "context_length": 4096.0}
+
+    def agrees(output, chips, **inputs):
+        table = pd.DataFrame({"hardware": chips, "chips": [1.0, 2.0]})
+        expected = [
+            rs.value(output, inputs, hardware=chip, chips=n) for chip, n in zip(chips, table["chips"], strict=True)
+        ]
+        for _ in range(2):
+            assert rs.frame(table, output, inputs)[output].tolist() == expected
+
+    for heads in (8.0, 4.0):  # of which the KV cache follows, with the layers of the model
+        agrees("pass_time", ["H100", "H200"], **given | {"kv_heads": heads})
+    for bandwidth in ("1 TB/s", "2 TB/s"):
+        rs.hardware.define("Chip of this test", base="H100", hbm_bandwidth=bandwidth)
+        agrees("pass_time", ["Chip of this test", "H200"], **given)
+    for formula in (lambda pass_time: 2 * pass_time, lambda pass_time: 3 * pass_time):
+        with rs.definitions():
+            rs.define("times_of_test", "s", formula, brief="x")
+            agrees("times_of_test", ["H100", "H200"], **given)
+
+
+def test_equal_constants_with_other_fits_are_other_calibrations():
+    """Their support differs, which the attributes of a table name."""
+    serving = rs.calibration()
+    fit = serving.fits["time_per_output_token"]
+    narrow = dataclasses.replace(fit, kinds={**fit.kinds, "hardware": ("H200",)})
+    other = dataclasses.replace(serving, fits={**serving.fits, "time_per_output_token": narrow})
+    table = pd.DataFrame({"hardware": ["H100"], "concurrency": [8.0]})
+    question = {"model": "Qwen3-8B", "chips": 1, "input_tokens": 1000, "output_tokens": 500}
+
+    def support(calibration):
+        return rs.frame(table, "time_per_output_token", question, calibration=calibration).attrs["support"]
+
+    assert support(serving)["time_per_output_token"] != support(other)["time_per_output_token"]
+    assert "hardware=H100" in support(other)["time_per_output_token"]
+
+
+def test_few_rows_are_numbered_as_many_are(monkeypatch):
+    rng = np.random.default_rng(3)
+    for rows in (1, 7, 40):
+        columns = [rng.integers(-1, 3, rows), rng.choice([1.0, 2.5, np.inf], rows), rng.choice([0.0, np.nan], rows)]
+        for chosen in (columns[:2], columns, []):
+            few = columns_module.distinct(chosen, rows)
+            with monkeypatch.context() as patch:
+                patch.setattr(columns_module, "FEW", 0)
+                many = columns_module.distinct(chosen, rows)
+            assert few[0].tolist() == many[0].tolist()
+            assert few[1] == many[1]

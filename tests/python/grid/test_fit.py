@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import warnings
@@ -37,6 +38,16 @@ def test_a_batch_is_taken_at_its_word() -> None:
     for call in (rs.value, rs.evaluate):
         with pytest.warns(DoesNotFit, match=f"^1 of 1 points do not fit: {re.escape(ASKED)}$"):
             assert 0.05 < float(call("pass_time", CELL, chips=1, batch_size=4, calibration="serving")) < 0.06
+
+
+def test_points_with_the_same_names_are_checked_one_by_one() -> None:
+    best = functools.partial(rs.best, over="batch_size", batch_size=[8, 4])
+    for call in (functools.partial(rs.value, batch_size=4), best):
+        for chips, fits in ((8, True), (1, False), (8, True), (1, False)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call("pass_time", CELL, chips=chips)
+            assert [str(w.message) for w in caught] == ([] if fits else [f"1 of 1 points do not fit: {ASKED}"])
 
 
 def test_points_are_counted_and_the_largest_is_named() -> None:
