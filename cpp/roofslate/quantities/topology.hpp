@@ -244,7 +244,7 @@ namespace roofslate::quantities
         return select(is_line, extent - 1.0, (extent - odd) / 2.0);
     }
     // Messages in a row of a sum among n chips: through switches each doubles the chips that are joined. In a torus a
-    // part of the sum takes all links to the farthest chip, which are more than the doublings from sides of five on.
+    // part of the sum takes all links to the farthest chip, more than the doublings if a side is above four.
     template <class T> constexpr T torus_messages(
         const T& n,
         in<scale_up_domain, T> G_u,

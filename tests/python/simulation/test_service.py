@@ -465,8 +465,8 @@ def test_running_sequences_obey_the_pages(pages):
 
 @pytest.mark.parametrize("pages", [{"cache_allocation": "paged"}, {"engine": "vLLM"}])
 def test_a_cache_counted_in_tokens_has_no_pages(pages):
-    told = f"{next(iter(pages))}='[a-zA-Z]+' has no effect with cache_room="
-    with pytest.raises(rs.errors.IneffectiveInput, match=told):
+    message = f"{next(iter(pages))}='[a-zA-Z]+' has no effect with cache_room="
+    with pytest.raises(rs.errors.IneffectiveInput, match=message):
         rs.simulate(PAGED, **pages, arrival_rate="1/s", cache_room=1e6, requests=100, seed=1)
     rs.simulate(PAGED, cache_allocation="exact", arrival_rate="0.1/s", cache_room=1e6, requests=100, seed=1)
 
