@@ -459,7 +459,7 @@ def test_threads_read_the_same_words(monkeypatch):
     assert two[-2] / two[0] == pytest.approx(len(rows) - 1)
 
 
-def encoded(texts: Any) -> list[str]:
+def encoded(texts: Any) -> list[str | None]:
     """Texts through the codes of a column and back."""
     codes, words = arrow_columns._words(texts, None)
     return [words[code] if code >= 0 else None for code in codes.tolist()]
@@ -501,7 +501,9 @@ def test_hostile_texts_are_refused_or_left_to_arrow():
     for offsets in ([], [[0, 1]]):
         with pytest.raises(ValueError, match="expected a list of offsets"):
             _core.encode_texts(np.array(offsets, np.int32), start)
-    codes, rows = _core.encode_texts(np.array([0, 3, 3, 6, 8], np.int32), start)
+    coded = _core.encode_texts(np.array([0, 3, 3, 6, 8], np.int32), start)
+    assert coded is not None
+    codes, rows = coded
     assert (codes.tolist(), rows) == ([0, 1, 2, 3], [0, 1, 2, 3])
     alike = "".join(f"the same start {k:03} the same end" for k in range(100)).encode()
     assert _core.encode_texts(np.arange(0, len(alike) + 1, len(alike) // 100), np.frombuffer(alike, np.uint8)) is None
