@@ -115,6 +115,7 @@ namespace roofslate::binding
     void bind_sampling(py::module_& m);
     void bind_simulation(py::module_& m);
     void bind_machine(py::module_& m);
+    void bind_texts(py::module_& m);
     void bind_benchmarks(py::module_& m);
     void bind_units(py::module_& m);
 }

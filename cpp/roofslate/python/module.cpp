@@ -39,5 +39,6 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     bind_grid(m);
     bind_simulation(m);
     bind_machine(m);
+    bind_texts(m);
     bind_benchmarks(m);
 }

@@ -102,8 +102,9 @@ def frame(
     many         64.0
     """
     inputs = with_scenario(scenario, inputs, day_acts=True)
-    source = read_table(table)
-    options: dict[str, Any] = {"ignore": ignore, "units": units, "threads": threads, "progress": progress}
+    ignored = _names(ignore)
+    source = read_table(table, unused=ignored)
+    options: dict[str, Any] = {"ignore": ignored, "units": units, "threads": threads, "progress": progress}
     results, attrs = results_of_rows(source, outputs, inputs, bands=bands, **options)
     return source.results(results, attrs)
 

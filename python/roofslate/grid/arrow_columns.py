@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roofslate import _core
 from roofslate._base.threads import reading_threads
 from roofslate.errors import InputTypeError
 from roofslate.grid.columns import Column
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Words", "arrow_numbers", "read_array", "takes_words"]
 
-_TEXTS_PER_THREAD = 1 << 17  # below it a thread costs more than it saves
+_TEXTS_PER_THREAD = 1 << 19  # below it a thread costs more than it saves
 
 Words = tuple["Positions", list[Any]]  # positions among the distinct values, -1 where there is none; these values
 
@@ -112,11 +113,32 @@ def _encoded(array: Any) -> Any:
     """Encode texts as a dictionary, a part of the rows in each thread of the call."""
     import pyarrow as pa
 
-    threads = min(reading_threads(), len(array) // _TEXTS_PER_THREAD)
-    if threads < 2:
-        return array.dictionary_encode()
+    threads = max(min(reading_threads(), len(array) // _TEXTS_PER_THREAD), 1)
     bounds = [len(array) * k // threads for k in range(threads + 1)]
-    parts = [array.slice(start, end - start) for start, end in itertools.pairwise(bounds)]
-    with ThreadPoolExecutor(threads) as pool:
-        encoded = list(pool.map(lambda part: part.dictionary_encode(), parts))
-    return pa.chunked_array([chunk for part in encoded for chunk in getattr(part, "chunks", [part])])
+    slices = [array.slice(start, end - start) for start, end in itertools.pairwise(bounds)]
+    if threads == 1:
+        chunks = [_dictionaries(array)]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            chunks = list(pool.map(_dictionaries, slices))
+    return pa.chunked_array(list(itertools.chain.from_iterable(chunks)), pa.dictionary(pa.int32(), array.type))
+
+
+def _dictionaries(array: Any) -> list[Any]:
+    """Encode each chunk."""
+    return [_dictionary(chunk) for chunk in getattr(array, "chunks", [array])]
+
+
+def _dictionary(texts: Any) -> Any:
+    """Encode texts. A few distinct ones take half the time of Arrow's own encoder."""
+    import pyarrow as pa
+
+    _, offsets, data = texts.buffers()
+    if len(texts) and data is not None and not texts.null_count:
+        kind = np.dtype(np.int64 if pa.types.is_large_string(texts.type) else np.int32)
+        positions = np.frombuffer(offsets, kind, len(texts) + 1, texts.offset * kind.itemsize)
+        encoded = _core.encode_texts(positions, np.frombuffer(data, np.uint8))
+        if encoded is not None:
+            codes, rows = encoded
+            return pa.DictionaryArray.from_arrays(pa.array(codes), texts.take(pa.array(rows)), safe=False)
+    return texts.dictionary_encode()

@@ -30,7 +30,7 @@ KINDS = (
     "dict of columns"
 )
 _MOST_COLUMNS = 10_000  # each is read by itself
-_BATCH = 1 << 20  # rows that DuckDB hands out at a time
+_BATCH = 1 << 17  # rows that DuckDB hands out at a time: larger arrays cost page faults
 _SHOWN = 3  # columns of unequal lengths in a message
 
 
@@ -87,8 +87,8 @@ class Table(abc.ABC):
         """Return the table with renamed columns, and results added."""
 
 
-def read_table(table: Any, argument: str = "table") -> Table:
-    """A table of any kind, or an error that says which kinds there are."""
+def read_table(table: Any, argument: str = "table", unused: Collection[str] = ()) -> Table:
+    """A table of any kind, without unused columns if it is lazy. Others are an error."""
     import pandas as pd
 
     if isinstance(table, pd.DataFrame):
@@ -99,7 +99,7 @@ def read_table(table: Any, argument: str = "table") -> Table:
         return _Records(table, argument)
     library = (type(table).__module__ or "").partition(".")[0].lstrip("_")
     if library in ("polars", "pyarrow", "duckdb") or hasattr(table, "__arrow_c_stream__"):
-        return _Arrow(table, argument)
+        return _Arrow(table, argument, unused)
     raise InputTypeError(f"{argument}: expected {KINDS}, got {shown(table)}")
 
 
@@ -244,7 +244,7 @@ def _plain(column: Any) -> Any:
 class _Arrow(Table):
     """A table of polars, pyarrow or DuckDB, or another one that hands out Arrow's data."""
 
-    def __init__(self, table: Any, argument: str) -> None:
+    def __init__(self, table: Any, argument: str, unused: Collection[str] = ()) -> None:
         self.native, self._argument = table, argument
         nw, _ = _libraries()
         try:
@@ -266,7 +266,7 @@ class _Arrow(Table):
         if len(set(self.names)) < len(self.names):
             raise AxisError("the table has two columns of the same name")
         if self._lazy:
-            self._table = self._collected()
+            self._table = self._collected([name for name in self.names if name not in unused] or self.names)
         self.rows = len(self._table)
 
     def _streamed(self, table: Any) -> Any:
@@ -277,12 +277,15 @@ class _Arrow(Table):
             raise InputTypeError(f"{self._argument}: expected {KINDS}, got {shown(table)}") from None
         return nw.from_native(self.native)
 
-    def _collected(self) -> Any:
-        """The rows of a lazy table, computed once."""
+    def _collected(self, names: list[str]) -> Any:
+        """Some columns of a lazy table, computed once."""
         nw, _ = _libraries()
         if self._table.implementation.is_polars():
-            return self._table.collect()
-        return nw.from_native(self.native.to_arrow_table(batch_size=_BATCH))
+            return self._table.select(names).collect()
+        relation = self.native
+        if len(names) < len(self.names):
+            relation = relation.project(", ".join(map(_quoted, names)))
+        return nw.from_native(relation.to_arrow_table(batch_size=_BATCH))
 
     def columns(self, ignored: Collection[str], inputs: dict[str, Any]) -> dict[str, Column | Names]:
         names = [name for name in self.names if name not in ignored]
@@ -382,8 +385,9 @@ def _array(x: Values | Coded) -> Any:
     """Results as Arrow holds them: NaN is null, a choice is a dictionary."""
     _, pa = _libraries()
     if isinstance(x, Coded):
-        return pa.DictionaryArray.from_arrays(pa.array(x.codes, mask=x.codes < 0), pa.array(list(x.words)))
-    return pa.array(x, from_pandas=True) if np.isnan(x).any() else pa.array(x)
+        codes = pa.array(x.codes, mask=x.codes < 0) if len(x.codes) and x.codes.min() < 0 else pa.array(x.codes)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(list(x.words)))
+    return pa.array(x, from_pandas=True) if len(x) and np.isnan(x.min()) else pa.array(x)
 
 
 def _libraries() -> tuple[Any, Any]:

@@ -67,6 +67,7 @@ function render({ model, el }) {
       if (own.check) own.check.checked = control.value;
       if (own.field) own.field.value = own.sent = control.value;
       if (own.slider && document.activeElement !== own.slider) own.slider.value = control.slider.value;
+      own.slider?.setAttribute("aria-valuetext", control.value); // a screen reader says the number, not the step
     }
   };
   const show = (place, name) => {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate._base.messages import shown
 from roofslate.errors import IneffectiveInput, InputTypeError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
+from roofslate.evaluation.value import value
 from roofslate.grid.read import Settled, WithScenario, changed, read_grid
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
@@ -105,13 +106,13 @@ def read_sessions(inputs: Mapping[str, Any]) -> tuple[WithScenario, Sessions | N
     for name in _DESCRIBED:
         simulated.pop(name, None)
     graph = _of_graph(inputs)
-    outputs = [*_OF_SESSIONS, "turns_distribution", "turn_input_tokens", "turn_rate"]
+    outputs = [*_OF_SESSIONS, "turn_input_tokens", "turn_rate"]
     values = evaluate(outputs, Settled(graph))
     tiers = [name for name in _TIERS if inputs.get(name) is not None]
     capacities, fetch = _cache(graph, tiers, inputs.get("prefix_cache_capacity"))
     sessions = Sessions(
         **{field: float(values[name]) for name, field in _OF_SESSIONS.items()},
-        fixed_turns=str(values["turns_distribution"].values) == "fixed",
+        fixed_turns=value("turns_distribution", Settled(graph)) == "fixed",
         cache_tokens=capacities,
         fetch_token_time=fetch,
     )

@@ -12,7 +12,8 @@ from roofslate import units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import IneffectiveInput, InputTypeError, MissingInput, UnitError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.read import Settled, changed
+from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled, WithScenario, changed
 from roofslate.registry.registry import ancestors, entries, lookup
 from roofslate.registry.values import number
 from roofslate.units.numbers import is_number
@@ -37,6 +38,7 @@ __all__ = [
 _POLICIES = ("first", "chunked", "apart")
 _ROUTERS = ("random", "round_robin", "least_requests", "session")
 _MOST_SEQUENCES = 4096  # largest computed batch without a limit
+_PAGES = ("cache_allocation", "engine", "kv_block_size", "kv_page_groups", "in_flight_tokens")
 _LOADS = ("batch_size", "concurrency", "running_sequences")
 
 
@@ -361,11 +363,29 @@ def _batch_sizes(most: float) -> npt.NDArray[np.float64]:
     return np.unique(np.concatenate([np.arange(1, min(16, last) + 1), spaced, [last]])).astype(float)
 
 
+def _refuse_pages_of_tokens(service: Service, inputs: Mapping[str, Any]) -> None:
+    """Raise an error for pages of a KV cache that is counted in tokens."""
+    if math.isinf(service.cache_room):
+        return
+    if value("cache_allocation", Settled({k: x for k, x in inputs.items() if k in _PAGES})) == "paged":
+        name = next(name for name in _PAGES if inputs.get(name) is not None)
+        raise IneffectiveInput(
+            f"{name}={shown(inputs[name])} has no effect with cache_room=, which counts tokens without pages. "
+            "Leave out one of them."
+        )
+
+
+def _without_pages(inputs: Mapping[str, Any]) -> WithScenario:
+    """Return the inputs of a step, without those that limit only the number of sequences."""
+    return changed(inputs, {name: x for name, x in inputs.items() if name in _PAGES}, exempt=True)
+
+
 def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     """Return the service with the step times of its model on its chips."""
     if service.sessions is not None:
         tokens = service.sessions.context(service.input_mean, service.output_mean)
         inputs = changed(inputs, {"input_tokens": tokens})
+    _refuse_pages_of_tokens(service, inputs)
     most = float(evaluate("memory_limited_sequences", Settled(inputs)))
     if most < 1:
         raise ValueRangeError(
@@ -380,7 +400,7 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     if service.prefill is not None:
         outputs.append("exposed_kv_transfer_time")
         inputs = changed(inputs, {"serving_mode": "disaggregated"})
-    table = evaluate([*outputs, "request_overhead", *fixed], changed(inputs, {"batch_size": sizes}))
+    table = evaluate([*outputs, "request_overhead", *fixed], changed(_without_pages(inputs), {"batch_size": sizes}))
     one = {name: float(np.ravel(table[name].values)[0]) for name in table.data_vars}
     times = np.broadcast_to(table["round_time"].values, sizes.shape) * one["time_per_output_token_factor"]
     none = max(2 * times[0] - times[1], 0.5 * times[0])  # a step without decoding sequences

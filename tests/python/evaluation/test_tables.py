@@ -18,8 +18,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import roofslate as rs
-from roofslate import errors
+from roofslate import _core, errors
 from roofslate._base.messages import pip_install
+from roofslate.grid import arrow_columns
 
 OUTPUTS = ["pass_time", "bottleneck", "cost_per_token"]
 REST: dict[str, Any] = {"hardware": "H200", "chips": 16, "chip_price": "2.2 USD/h"}
@@ -440,8 +441,9 @@ def test_without_the_extra(missing, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:4 of:roofslate.errors.RoofslateWarning")  # rows without a word
-def test_threads_read_the_same_words():
+def test_threads_read_the_same_words(monkeypatch):
     """Their parts start with other words, have missing ones, and cut chunks."""
+    monkeypatch.setattr(arrow_columns, "_TEXTS_PER_THREAD", 1 << 17)
     words = pa.array(["Llama-3.1-70B", None, "DeepSeek-V3"])
     rows = [*[0] * 150_000, *[1] * 3, *[2] * 200_000, 0, 1]
     names = words.take(pa.array(rows))
@@ -457,11 +459,80 @@ def test_threads_read_the_same_words():
     assert two[-2] / two[0] == pytest.approx(len(rows) - 1)
 
 
+def encoded(texts: Any) -> list[str | None]:
+    """Texts through the codes of a column and back."""
+    codes, words = arrow_columns._words(texts, None)
+    return [words[code] if code >= 0 else None for code in codes.tolist()]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["", "a", "ab", "abcdefgh", "abcdefghi", "sixteen bytes ok", "seventeen bytes ok", "Modell Ü", "x" * 300],
+        ["same start and then 1 same end of text", "same start and then 2 same end of text"],
+        ["a\0b", "a\0c", "a", "a\0"],
+        [f"word {k}" for k in range(1024)],
+        [f"word {k}" for k in range(1025)],  # one too many for the quick way
+        [f"the same start {k:03} the same end" for k in range(500)],
+    ],
+)
+def test_texts_are_encoded_as_by_arrow(kind, words):
+    draw = np.random.default_rng(1)
+    rows = [*words, *(words[k] for k in draw.integers(0, len(words), 3000))]
+    for texts in (
+        pa.array(rows, kind),
+        pa.array([*rows, None, rows[0]], kind),
+        pa.array(["first", *rows, "last"], kind)[1:-1],
+        pa.chunked_array([pa.array(rows[:7], kind), pa.array([], kind), pa.array(rows[7:], kind)[3:]]),
+        pa.array([], kind),
+    ):
+        assert encoded(texts) == texts.to_pylist()
+        array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        _, words_of_column = arrow_columns._words(texts, None)
+        assert words_of_column == array.dictionary_encode().dictionary.to_pylist()
+
+
+def test_hostile_texts_are_refused_or_left_to_arrow():
+    start = np.frombuffer(b"abcdefgh", np.uint8)
+    for offsets in ([0, 9], [-1, 2], [5, 2], [0, 2**40]):
+        with pytest.raises(ValueError, match="offsets must not decrease nor exceed the bytes"):
+            _core.encode_texts(np.array(offsets, np.int64), start)
+    for offsets in ([], [[0, 1]]):
+        with pytest.raises(ValueError, match="expected a list of offsets"):
+            _core.encode_texts(np.array(offsets, np.int32), start)
+    coded = _core.encode_texts(np.array([0, 3, 3, 6, 8], np.int32), start)
+    assert coded is not None
+    codes, rows = coded
+    assert (codes.tolist(), rows) == ([0, 1, 2, 3], [0, 1, 2, 3])
+    alike = "".join(f"the same start {k:03} the same end" for k in range(100)).encode()
+    assert _core.encode_texts(np.arange(0, len(alike) + 1, len(alike) // 100), np.frombuffer(alike, np.uint8)) is None
+
+
+@pytest.mark.parametrize("kind", ["lazy", "duckdb"])
+def test_ignored_columns_are_not_computed(kind):
+    rows = pa.table({"batch_size": [1.0, 2.0]})
+    if kind == "duckdb":
+        table = relation(rows).project("*, error('computed') as note")
+    else:
+
+        def fail(_: Any) -> Any:
+            raise AssertionError("computed")
+
+        table = (
+            pl.from_arrow(rows).lazy().with_columns(pl.col("batch_size").map_batches(fail, pl.Float64).alias("note"))
+        )
+    assert as_columns(rs.frame(table, "pass_tokens", ignore="note")) == {"pass_tokens": [1.0, 2.0]}
+    plain = relation(rows) if kind == "duckdb" else pl.from_arrow(rows).lazy()
+    none_remain = rs.frame(plain, "pass_tokens", ignore="batch_size", batch_size=3)
+    assert as_columns(none_remain) == {"pass_tokens": [3.0, 3.0]}
+
+
 @pytest.mark.slow
 @pytest.mark.measured
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb"])
 def test_a_million_rows_take_as_long_as_in_pandas(kind):
-    """At most 1.3 times the processor time, without DuckDB's own export of rows."""
+    """At most 1.3 times the processor time, DuckDB's own export of rows included."""
     rows = 10**6
     draw = np.random.default_rng(7)
     numbers = {"batch_size": draw.integers(1, 2048, rows), "context_length": draw.uniform(1e3, 1e5, rows)}
@@ -483,10 +554,6 @@ def test_a_million_rows_take_as_long_as_in_pandas(kind):
                 start = time.process_time()
                 rs.frame(each, outputs, REST)
                 took[name].append(time.process_time() - start)
-                if name == "duckdb":
-                    start = time.process_time()
-                    each.to_arrow_table()
-                    took[name][-1] -= time.process_time() - start
             ratio = min(took[kind]) / min(took["pandas"])
             if len(took[kind]) >= 9 and ratio <= 1.3:
                 return

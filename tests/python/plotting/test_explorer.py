@@ -382,6 +382,27 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     handle = page.locator(".noUi-handle").first
     handle.focus()
     assert run(follows(lambda: page.keyboard.press("ArrowRight"))).figure is not None
+    # keys: a step and back, the ends, ten steps, and a key that stays pressed
+    follows(lambda: page.keyboard.press("ArrowLeft"))
+    page.wait_for_function(reads, arg="10k")
+    for key, text in {"End": "100k", "Home": "1,000"}.items():
+        follows(lambda key=key: page.keyboard.press(key))
+        page.wait_for_function(reads, arg=text)
+        page.wait_for_function(settled)
+    follows(lambda: page.keyboard.press("PageUp"))
+    page.wait_for_function(settled)
+    assert field.input_value() != "1,000"
+
+    def hold() -> None:
+        for _ in range(60):
+            page.keyboard.down("ArrowRight")  # again without a release: a repeat
+        page.keyboard.up("ArrowRight")
+
+    assert run(follows(hold)).figure is not None
+    page.wait_for_function(settled)
+    assert handle.evaluate("handle => handle === document.activeElement")  # and JupyterLab took no key
+    follows(lambda: page.keyboard.press("Home"))
+    page.wait_for_function(settled)
     # through the whole slider in many small steps
     page.evaluate(WATCH)
     box = handle.bounding_box()

@@ -255,6 +255,35 @@ def use(page: Any) -> None:
 
     moved = follows(press)
     assert 'context_length="10k"' not in moved
+    # keys: a step back, the ends, and a key that stays pressed, of which the last move wins
+    slider = page.get_by_role("slider", name=re.compile("context length"))
+    for key, text in {"ArrowLeft": '"10k"', "End": '"100k"', "Home": "1000"}.items():
+        assert f"context_length={text}," in follows(lambda key=key: page.keyboard.press(key)), key
+        assert field.input_value().replace(",", "") == text.strip('"')
+        assert slider.get_attribute("aria-valuetext") == field.input_value()
+
+    def hold() -> None:
+        for _ in range(30):
+            page.keyboard.down("ArrowRight")  # again without a release: a repeat
+        page.keyboard.up("ArrowRight")
+
+    follows(hold)
+    same = 0
+    for _ in range(300):  # until the last move is drawn
+        number = field.input_value()
+        is_drawn = number.replace(",", "").lstrip("≈ ") in code.input_value()
+        same = same + 1 if is_drawn and slider.get_attribute("aria-valuetext") == number else 0
+        if same == 10:
+            break
+        page.wait_for_timeout(100)
+    assert same == 10, code.input_value()
+    assert slider.evaluate("slider => slider.getRootNode().activeElement === slider")
+    # the next control with Tab, and the button with Enter
+    page.keyboard.press("Tab")
+    assert slider.evaluate("slider => slider.getRootNode().activeElement !== slider")
+    reset = page.get_by_role("button", name="Reset")
+    reset.focus()
+    assert 'context_length="10k"' in follows(lambda: page.keyboard.press("Enter"))
     source = picture.get_attribute("src")
 
     def write(text: str) -> None:

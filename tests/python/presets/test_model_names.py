@@ -61,6 +61,14 @@ def test_every_entry_has_its_published_ids_or_says_why_not():
     assert len([each for preset in rs.models.values() for each in preset.published]) > 120
 
 
+def test_each_published_id_was_read_in_a_source():
+    unread = [each for preset in rs.models.values() for each, at in preset.published.items() if "(checked" not in at]
+    assert not unread
+    sizes = ["MiniMaxAI/MiniMax-M1-40k", "MiniMaxAI/MiniMax-M1-80k"]
+    assert {rs.models[each].name for each in sizes} == {"MiniMax-M1"}
+    assert "MiniMaxAI/MiniMax-M1" not in rs.models["MiniMax-M1"].published  # no repository has this name
+
+
 def test_one_spelling_is_canonical():
     chips = {"hardware": "H100", "chips": 32, "batch_size": 4, "context_length": "4k"}
     table = rs.evaluate("pass_time", model=["deepseek-ai/deepseek-r1", "Qwen/Qwen3-8B"], **chips)

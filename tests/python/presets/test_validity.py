@@ -70,7 +70,7 @@ def test_unverified_numbers_are_listed_once_where_they_are_defined() -> None:
 
 
 def test_unverified_numbers_are_marked_wherever_they_show() -> None:
-    name = "TPU v6e Google Cloud list"
+    name = "MI355X Oracle list"
     recalled, read = rs.prices[name], rs.prices["H100 RunPod secure"]
     for shown in (repr(recalled), recalled._repr_html_(), str(rs.explain("chip_price", prices=name))):
         assert "(unverified)" in shown
@@ -80,9 +80,9 @@ def test_unverified_numbers_are_marked_wherever_they_show() -> None:
     table = rs.prices.to_frame()["unverified"]
     assert (table[name], table[read.name]) == ("chip_price", "")
     page = rs.prices._repr_html_()
-    assert "<td>$2.7 / h *</td>" in page
+    assert "<td>$8.6 / h *</td>" in page
     assert "<td>$3.99 / h *</td>" not in page
-    assumed = rs.infer("GPT-5", hardware="TPU v6e", prices=name).assumptions
+    assumed = rs.infer("GPT-5", hardware="MI355X", prices=name).assumptions
     assert str(assumed.loc["chip_price", "source"]).endswith("(unverified)")
     assert "(unverified)" in CliRunner().invoke(main, ["presets", name]).output
 

@@ -119,3 +119,12 @@ def test_an_engine_pages(name: str) -> None:
     assert all(fact.source and fact.date for fact in preset.facts.values())
     assert reserved(engine=name) >= reserved()
     assert rs.value("padded_block_size", engine=name) == preset["kv_block_size"]
+
+
+def test_sglang_has_its_documented_defaults() -> None:
+    preset = rs.engines["SGLang"]
+    assert preset["kv_block_size"] == 1
+    assert "checked in source" in repr(preset)
+    assert "(unverified)" not in repr(preset)
+    assert preset.attributes["windowed_pool"].startswith("0.8 tokens")
+    assert preset.attributes["state_pool"].startswith("0.9 bytes")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
+from roofslate.simulation.scenario import read_sessions
 from roofslate.simulation.service import run_steps
 from roofslate.simulation.steps import Service
 
@@ -435,3 +436,45 @@ def test_a_load_has_its_parts() -> None:
     assert service.step_time(50) == pytest.approx(0.015)
     running = service.running()
     assert running == pytest.approx(5 * 200 * service.step_time(running) / (1 - 0.05), rel=1e-5)
+
+
+# ---------------------------------------------------------------------------------------------- pages of the KV cache
+
+PAGED: dict[str, Any] = {
+    "model": "Gemma-3-27B", "hardware": "H200", "chips": 1, "input_tokens": 7000, "output_tokens": 1200,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [{}, {"cache_allocation": "paged", "kv_block_size": 16}, {"engine": "vLLM", "prefill_chunk": 2048}],
+)
+@pytest.mark.filterwarnings("error")  # of inputs without effect
+def test_running_sequences_obey_the_pages(pages):
+    limit = math.floor(rs.value("memory_limited_sequences", PAGED, **pages))
+    rows = rs.simulate(
+        PAGED, **pages, arrival_rate="20/s", queue_room=0, requests=2000, replications=1, seed=1
+    ).requests
+    served = rows[rows["request_latency"].notna()]
+    start = (served["arrival"] + served["queue"]).to_numpy()
+    end = (served["arrival"] + served["request_latency"]).to_numpy()
+    times = np.concatenate([start, end])
+    steps = np.concatenate([np.ones(len(start)), -np.ones(len(end))])
+    assert np.cumsum(steps[np.lexsort((steps, times))]).max() == limit
+
+
+@pytest.mark.parametrize("pages", [{"cache_allocation": "paged"}, {"engine": "vLLM"}])
+def test_a_cache_counted_in_tokens_has_no_pages(pages):
+    message = f"{next(iter(pages))}='[a-zA-Z]+' has no effect with cache_room="
+    with pytest.raises(rs.errors.IneffectiveInput, match=message):
+        rs.simulate(PAGED, **pages, arrival_rate="1/s", cache_room=1e6, requests=100, seed=1)
+    rs.simulate(PAGED, cache_allocation="exact", arrival_rate="0.1/s", cache_room=1e6, requests=100, seed=1)
+
+
+def test_described_sessions_have_fixed_turns():
+    described = {**PAGED, "arrival_rate": 1.0, "turns": 3, "pause_time": 5, "turn_input_tokens": 500}
+    _, fixed = read_sessions({**described, "turns_distribution": "fixed"})
+    _, drawn = read_sessions(described)
+    assert fixed is not None
+    assert drawn is not None
+    assert (fixed.fixed_turns, drawn.fixed_turns) == (True, False)
