@@ -101,18 +101,9 @@ namespace roofslate::quantities
             in<kernel_shares, T> which,
             in<small_all_reduce_time, T> t_8,
             in<all_reduce_exponent, T> g,
-            in<release_slowdown, T> slowdown,
-            in<scale_up_topology, T> links,
-            in<scale_up_domain, T> G_u,
-            in<torus_length, T> x,
-            in<torus_width, T> y,
-            in<torus_height, T> z,
-            in<torus_wiring, T> wiring)
+            in<release_slowdown, T> slowdown)
         {
-            const T doublings = n * (log(count(G_t)) + log(count(G_P))) / log(T(2.0));
-            const T messages = torus_messages<T>(count(G_t), G_u, x, y, z, wiring)
-                + torus_messages<T>(count(G_P), G_u, x, y, z, wiring);
-            const T stepped = spend(l, choose(links, doublings, n * messages, doublings) + (P - 1.0));
+            const T stepped = spend(l, n * (log(count(G_t)) + log(count(G_P))) / log(T(2.0)) + (P - 1.0));
             const T reduced = n * t_8 * (growth_from_eight<T>(count(G_t), g) + growth_from_eight<T>(count(G_P), g));
             return choose(which, stepped, stepped + reduced) * slowdown;
         }

@@ -234,31 +234,6 @@ namespace roofslate::quantities
             + axis_links<T>(n, x * y, z, wiring);
     }
 
-    // Links in a row to the farthest chip of a block along an axis of which it takes a part, or the ring.
-    template <class T>
-    constexpr T axis_reach(const T& n, const T& before, const T& side, in<torus_wiring, T> wiring)
-    {
-        const T extent = min(max(n / before, 1.0), side), above = extent - 2.0 * floor(extent / 2.0);
-        const T odd = select(max(above - 1.0, 1.0 - above) <= 1e-9, T(1.0), T(0.0));
-        const auto is_line = extent < side * (1.0 - 1e-9) || is<torus_wiring>(wiring, "mesh");
-        return select(is_line, extent - 1.0, (extent - odd) / 2.0);
-    }
-    // Messages in a row of a sum among n chips: through switches each doubles the chips that are joined. In a torus a
-    // part of the sum takes all links to the farthest chip, more than the doublings if a side is above four.
-    template <class T> constexpr T torus_messages(
-        const T& n,
-        in<scale_up_domain, T> G_u,
-        in<torus_length, T> x,
-        in<torus_width, T> y,
-        in<torus_height, T> z,
-        in<torus_wiring, T> wiring)
-    {
-        const T inside = min(n, count(G_u));
-        const T reach = axis_reach<T>(inside, T(1.0), x, wiring) + axis_reach<T>(inside, x, y, wiring)
-            + axis_reach<T>(inside, x * y, z, wiring);
-        return max(log(inside) / log(T(2.0)), reach) + log(n / inside) / log(T(2.0));
-    }
-
     // --- a dragonfly: boards of chips, groups of boards, and groups, each level fully connected ---
 
     struct dragonfly_group
