@@ -34,9 +34,11 @@ import roofslate as rs
 
 presets = dict(model="DeepSeek-V3", hardware="GB200 NVL72", context_length="8k", chip_price="$3/hour")
 plain = dict(
-    total_parameters=671e9, active_parameters=37e9, bytes_per_weight=1.0, kv_bytes_per_token=70272.0, peak_flops=5e15,
-    hbm_bandwidth=8e12, chips=72.0, chip_price=3 / 3600, context_length=8192.0,
+    total_parameters=671e9, active_parameters=37e9, kv_bytes_per_token=70272.0, peak_flops=5e15, hbm_bandwidth=8e12,
+    chips=72.0, chip_price=3 / 3600, context_length=8192.0,
 )
+# the input has another name before the names of the field
+plain["bytes_per_weight" if "bytes_per_weight" in rs.quantities().index else "weight_bytes"] = 1.0
 table = pd.DataFrame({"batch_size": [1.0, 64.0], "hardware": ["GB200 NVL72", "H200"], "chips": [72.0, 8.0]})
 server = dict(
     input_tokens="2k", output_tokens=500, chip_price="$3/h", expert_reads="expected",
@@ -49,8 +51,7 @@ price = {"units": "USD/token", "long_name": "price of the cell over the tokens t
 def by_hand(B):
     compute = 2 * plain["active_parameters"] * B / (plain["chips"] * plain["peak_flops"])
     caches = B * plain["context_length"] * plain["kv_bytes_per_token"]
-    weights = plain["total_parameters"] * plain["bytes_per_weight"]
-    memory = (weights + caches) / (plain["chips"] * plain["hbm_bandwidth"])
+    memory = (plain["total_parameters"] + caches) / (plain["chips"] * plain["hbm_bandwidth"])
     return np.maximum(compute, memory) * plain["chips"] * plain["chip_price"] / B
 """
 # Answers lines of "clock calls statement" with seconds.
