@@ -21,7 +21,7 @@ from roofslate.grid.products import check_products
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
-from roofslate.registry.registry import Definition, current, entries, kept_by_registry, lookup
+from roofslate.registry.registry import current, entries, kept_by_registry, lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
 from roofslate.registry.words import DAY
 
@@ -159,11 +159,10 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> _Point:
                 choices.append((name, x))
         else:
             return _point_of_grid(output, inputs)
-    definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
     origin = None
     if type(inputs) is not dict and isinstance(inputs, WithScenario):
         origin = inputs.members, inputs.exempt, inputs.quiet
-    plan = _plan(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
+    plan = _plan(registry, output, tuple(explicit), tuple(presets), tuple(choices), origin)
     if plan is None:
         return _point_of_grid(output, inputs)
     supplied = plan.preset.numbers
@@ -208,17 +207,16 @@ class _Plan(NamedTuple):
     completes: bool  # a rule may complete the layout
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_by_registry
 def _plan(
+    registry: Registry,
     output: str,
     explicit: tuple[str, ...],
     presets: tuple[Preset, ...],
     choices: tuple[tuple[str, float], ...],
-    definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
     origin: tuple[frozenset[str], frozenset[str], bool] | None,
 ) -> _Plan | None:
     """Plan points that differ in numbers only. None: they need the full reading."""
-    registry = current()
     replaced = frozenset[str]().union(*(replaced_by(explicit, preset) for preset in presets))
     preset = _together(presets, replaced) if presets else _NOTHING
     given = preset.numbers.keys() | explicit

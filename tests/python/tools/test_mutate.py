@@ -90,6 +90,14 @@ def pass_inputs() -> Iterator[dict[str, float]]:
     assert current() is BUILT_IN
 
 
+def test_bounds_of_a_mutant_end_with_it() -> None:
+    beyond = {"prefix_length": 200.0, "input_tokens": 100.0}
+    with in_place(Mutant("prefix_length", "bound", "", facts={"bound": ""})):
+        assert rs.value("prefix_length", beyond) == 200
+    with pytest.raises(rs.errors.ValueRangeError, match="prefix_length must not exceed input_tokens"):
+        rs.value("prefix_length", beyond)
+
+
 def test_what_rests_on_a_mutant_sees_it(pass_inputs: dict[str, float]) -> None:
     steps = (("quantity", "active_parameters"), ("constant", 3.0), ("mul", 0, 1))
     with in_place(Mutant("flops_per_token", "constant", "", steps=steps)):
