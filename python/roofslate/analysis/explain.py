@@ -55,12 +55,13 @@ class Binding:
 
 
 def bindings_of(decisions: Sequence[tuple[bool, str, float, str, float]]) -> tuple[Binding, ...]:
-    """Return the selected terms of each max and min, without limits that are infinite."""
-    return tuple(
+    """Return the selected terms of each max and min once, without limits that are infinite."""
+    found = (
         Binding(winner, loser, winner_value, loser_value, maximum)
         for maximum, winner, winner_value, loser, loser_value in decisions
         if winner_value != loser_value and math.isfinite(loser_value)
     )
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)
