@@ -532,10 +532,7 @@ def test_ignored_columns_are_not_computed(kind):
 @pytest.mark.measured
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb"])
 def test_a_million_rows_take_as_long_as_in_pandas(kind):
-    """At most 1.3 times the processor time, without DuckDB's own export of rows.
-
-    With it 1.14 to 1.36 were measured.
-    """
+    """At most 1.3 times the time, the reading and writing of the other library included."""
     rows = 10**6
     draw = np.random.default_rng(7)
     numbers = {"batch_size": draw.integers(1, 2048, rows), "context_length": draw.uniform(1e3, 1e5, rows)}
@@ -554,13 +551,9 @@ def test_a_million_rows_take_as_long_as_in_pandas(kind):
         warnings.simplefilter("ignore")
         for _ in range(45):
             for name, each in tables.items():
-                start = time.process_time()
+                start = time.perf_counter()
                 rs.frame(each, outputs, REST)
-                took[name].append(time.process_time() - start)
-                if name == "duckdb":
-                    start = time.process_time()
-                    each.to_arrow_table()
-                    took[name][-1] -= time.process_time() - start
+                took[name].append(time.perf_counter() - start)
             ratio = min(took[kind]) / min(took["pandas"])
             if len(took[kind]) >= 9 and ratio <= 1.3:
                 return
