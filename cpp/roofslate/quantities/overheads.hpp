@@ -88,6 +88,38 @@ namespace roofslate::quantities
     // Ratio of all-reduce time among n chips to eight chips; 0 for one chip.
     template <class T> constexpr T growth_from_eight(const T& n, in<all_reduce_exponent, T> g)
     { return select(n > T(1.0), pow(n / 8.0, g), T(0.0)); }
+    // The domain's topology counts the messages inside it; among domains each message doubles the chips that are
+    // joined.
+    struct tensor_all_reduce_steps
+    {
+        static constexpr Spec spec =
+            Spec("n_{rt}", "1", "sequential messages of a small all-reduce among tensor-parallel chips", "R2.6")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<tensor_parallel, T> n,
+            in<scale_up_topology, T> which,
+            in<scale_up_domain, T> G_u,
+            in<torus_length, T> x,
+            in<torus_width, T> y,
+            in<torus_height, T> z,
+            in<torus_wiring, T> wiring)
+        { return all_reduce_steps<T>(count(n), which, G_u, x, y, z, wiring); }
+    };
+    struct stage_all_reduce_steps
+    {
+        static constexpr Spec spec =
+            Spec("n_{rP}", "1", "sequential messages of a small all-reduce among the chips of a stage", "R2.6")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<chips_per_stage, T> n,
+            in<scale_up_topology, T> which,
+            in<scale_up_domain, T> G_u,
+            in<torus_length, T> x,
+            in<torus_width, T> y,
+            in<torus_height, T> z,
+            in<torus_wiring, T> wiring)
+        { return all_reduce_steps<T>(count(n), which, G_u, x, y, z, wiring); }
+    };
     struct collective_latency
     {
         static constexpr Spec spec =
@@ -95,6 +127,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<collective_step_latency, T> l,
             in<layers, T> n,
+            in<tensor_all_reduce_steps, T> n_t,
+            in<stage_all_reduce_steps, T> n_P,
             in<tensor_parallel, T> G_t,
             in<chips_per_stage, T> G_P,
             in<pipeline_stages, T> P,
@@ -103,7 +137,7 @@ namespace roofslate::quantities
             in<all_reduce_exponent, T> g,
             in<release_slowdown, T> slowdown)
         {
-            const T stepped = spend(l, n * (log(count(G_t)) + log(count(G_P))) / log(T(2.0)) + (P - 1.0));
+            const T stepped = spend(l, n * (n_t + n_P) + (P - 1.0));
             const T reduced = n * t_8 * (growth_from_eight<T>(count(G_t), g) + growth_from_eight<T>(count(G_P), g));
             return choose(which, stepped, stepped + reduced) * slowdown;
         }
@@ -262,6 +296,8 @@ namespace roofslate::quantities
         kernel_time,
         kernel_overhead,
         collective_step_latency,
+        tensor_all_reduce_steps,
+        stage_all_reduce_steps,
         collective_latency,
         collective_bytes_per_element,
         attention_link_time,

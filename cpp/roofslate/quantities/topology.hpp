@@ -109,6 +109,11 @@ namespace roofslate::quantities
             in<torus_height, T> z)
         { return min(max(count(n) / (x * y), 1.0), z); }
     };
+    template <class T> constexpr T one_if_odd(const T& n)
+    {
+        const T above = n - 2.0 * floor(n / 2.0);
+        return select(max(above - 1.0, 1.0 - above) <= 1e-9, T(1.0), T(0.0));
+    }
     // Mean distance to one of n chips in a row, including the chip itself. A row is a ring, or a line without a link
     // from its end to its start. The middle link of a line carries all crossing bytes: its load has 2 in place of the 4
     // of a ring. Sides from a root are not odd.
@@ -118,9 +123,7 @@ namespace roofslate::quantities
         in<torus_wiring, T> wiring,
         double of_line)
     {
-        const T above = n - 2.0 * floor(n / 2.0);
-        const T odd = select(max(above - 1.0, 1.0 - above) <= 1e-9, T(1.0), T(0.0));
-        const T line = of_line == 3.0 ? n * n - 1.0 : n * n - odd;
+        const T odd = one_if_odd<T>(n), line = of_line == 3.0 ? n * n - 1.0 : n * n - odd;
         return select(part || is<torus_wiring>(wiring, "mesh"), line / (of_line * n), (n * n - odd) / (4.0 * n));
     }
     struct length_hops
@@ -232,6 +235,32 @@ namespace roofslate::quantities
     {
         return axis_links<T>(n, T(1.0), x, wiring) + axis_links<T>(n, x, y, wiring)
             + axis_links<T>(n, x * y, z, wiring);
+    }
+
+    // Links in a row to the farthest of n chips along an axis, of which they take a part or the ring.
+    template <class T> constexpr T axis_reach(const T& n, const T& side, in<torus_wiring, T> wiring)
+    {
+        const T extent = min(max(n, 1.0), side);
+        const auto is_line = n < side * (1.0 - 1e-9) || is<torus_wiring>(wiring, "mesh");
+        return select(is_line, extent - 1.0, (extent - one_if_odd<T>(extent)) / 2.0);
+    }
+    // Messages in a row of a small sum among n chips: through switches each doubles the chips that are joined. In a
+    // torus a part of the sum takes all links to the farthest chip, more than the doublings where sides are five or
+    // longer.
+    template <class T> constexpr T all_reduce_steps(
+        const T& n,
+        in<scale_up_topology, T> which,
+        in<scale_up_domain, T> G_u,
+        in<torus_length, T> x,
+        in<torus_width, T> y,
+        in<torus_height, T> z,
+        in<torus_wiring, T> wiring)
+    {
+        const T doublings = log(n) / log(T(2.0)), inside = min(n, count(G_u));
+        const T reach = axis_reach<T>(inside, x, wiring) + axis_reach<T>(inside / x, y, wiring)
+            + axis_reach<T>(inside / (x * y), z, wiring);
+        const T farthest = max(log(inside) / log(T(2.0)), reach) + log(n / inside) / log(T(2.0));
+        return choose(which, doublings, farthest, doublings);
     }
 
     // --- a dragonfly: boards of chips, groups of boards, and groups, each level fully connected ---

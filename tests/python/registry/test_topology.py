@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -144,6 +145,68 @@ def test_collectives_of_a_ring_have_the_closed_form(n: int) -> None:
     array = 1000 * 2  # bytes, bf16
     reduced = rs.value("attention_link_time", {**ring, "tensor_parallel": n})
     assert reduced == pytest.approx(2 * array * (1 - 1 / n) / 90e9, rel=1e-12)
+
+
+def small_sum(chips: int, **inputs: Any) -> float:
+    """Messages in a row of one small all-reduce among all chips, at one second each."""
+    given = {"chips": chips, "scale_up_domain": chips, "layers": 1, "collective_step_latency": 1, "tensor_parallel": 1}
+    time = rs.value("collective_latency", Settled({**given, **inputs}))
+    assert isinstance(time, float)
+    return time
+
+
+def farthest(sides: Sequence[int], closed: bool) -> int:
+    """Links in a row to the farthest chip."""
+    graph = grid_of_chips(sides, [closed] * len(sides))
+    hops = {(0,) * len(sides): 0}
+    queue = deque(hops)
+    while queue:
+        chip = queue.popleft()
+        for end in graph[chip]:
+            if end not in hops:
+                hops[end] = hops[chip] + 1
+                queue.append(end)
+    return max(hops.values())
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 7, 8, 16, 33, 100])
+def test_a_small_sum_on_a_ring_takes_the_links_to_the_farthest_chip(n: int) -> None:
+    ring = {"scale_up_topology": "torus", "torus_dimensions": 1}
+    assert small_sum(n, **ring) == pytest.approx(max(math.log2(n), n // 2), rel=1e-12)
+    assert small_sum(n, **ring, torus_wiring="mesh") == pytest.approx(max(math.log2(n), n - 1), rel=1e-12)
+
+
+def test_small_sums_on_tori_reach_the_farthest_chip() -> None:
+    drawn = random.Random(3)
+    with cases() as case:
+        for _ in range(20):
+            sides = [drawn.randint(1, 9) for _ in range(3)]
+            chips = math.prod(sides)
+            named = dict(zip(("torus_length", "torus_width", "torus_height"), sides, strict=True))
+            for wiring in ("rings", "mesh"):
+                with case(f"{sides}, {wiring}"):
+                    expected = max(math.log2(chips), farthest(sides, wiring == "rings"))
+                    assert small_sum(chips, **named, torus_wiring=wiring) == pytest.approx(expected, rel=1e-12)
+
+
+def test_latency_of_64_and_1024_chips_differs_as_mean_hops_do() -> None:
+    torus = {"scale_up_topology": "torus"}
+    hops = {
+        n: rs.value("mean_hops", Settled({"chips": n, "expert_parallel": n, "scale_up_domain": n, **torus}))
+        for n in (64, 1024)
+    }
+    ratio = small_sum(1024, scale_up_topology="torus") / small_sum(64, scale_up_topology="torus")
+    assert ratio == pytest.approx(hops[1024] / hops[64], rel=1e-12)
+
+
+@pytest.mark.parametrize("chips", [1, 2, 3, 8, 64, 100, 1024])
+def test_switches_and_small_groups_take_doublings(chips: int) -> None:
+    for topology in ("crossbar", "dragonfly"):
+        assert small_sum(chips, scale_up_topology=topology) == pytest.approx(math.log2(chips), rel=1e-15)
+    # a block of eight chips on a line, and eight domains of a torus of four by four by four
+    line = {"scale_up_domain": 64, "torus_length": 64, "torus_width": 1, "torus_height": 1}
+    assert small_sum(8, **line) == pytest.approx(7, rel=1e-12)
+    assert small_sum(512, scale_up_domain=64, scale_up_topology="torus") == pytest.approx(6 + 3, rel=1e-12)
 
 
 def test_the_published_bisection_of_a_pod_bounds_its_exchange() -> None:
