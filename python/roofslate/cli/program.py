@@ -141,6 +141,8 @@ class _Closed(io.TextIOBase):
 def _explain(error: Exception) -> None:
     """End with one line for a user's error, return for an error of the program."""
     match error:
+        case click.NoSuchOption():
+            _fail(_shortened(import_module("roofslate.cli.words").no_such_option(error)))
         case click.ClickException():
             _fail(_shortened(error.format_message()))
         case RoofslateError():

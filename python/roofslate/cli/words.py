@@ -12,10 +12,12 @@ import click
 
 from roofslate._base.messages import shown
 from roofslate._base.toml import TomlFile
+from roofslate.cli.keywords import KEYWORDS
 from roofslate.errors import RoofslateError, RoofslateWarning, UnknownName
 from roofslate.grid.read import read_grid, with_scenario
 from roofslate.presets.calibration import FittedConstants
 from roofslate.presets.calibration_files import read
+from roofslate.registry.registry import entries
 from roofslate.registry.values import input_quantity, wanted_names
 from roofslate.registry.words import DAY
 from roofslate.units import geomspace, linspace
@@ -69,6 +71,17 @@ def texts_of(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
             raise click.UsageError(f"{name!r} is an option: --{name}")
         inputs[name] = value
     return outputs, inputs
+
+
+def no_such_option(error: click.NoSuchOption) -> str:
+    """Describe an option that does not exist, which may be an input or a keyword of the call."""
+    name = error.option_name.lstrip("-").replace("-", "_")
+    command = error.ctx.command if error.ctx else None
+    takes_words = command is not None and any(parameter.name == "words" for parameter in command.params)
+    known = (*KEYWORDS.get(str(command.name), ()), *_PRESET_INPUTS, DAY, *entries()) if command else ()
+    if takes_words and name in known:
+        return f"{error.option_name!r} is no option; write it as {name}=VALUE"
+    return error.format_message()
 
 
 def units_of(words: Iterable[str]) -> dict[str, str]:

@@ -325,6 +325,10 @@ def one_line(result):
 MISTAKES = {
     "unknown command": ("evaluat pass_time", "did you mean 'evaluate'"),
     "unknown option": ("evaluate pass_time --colour", "--colour"),
+    "an input as an option": ("evaluate pass_time --batch-size 8", "write it as batch_size=VALUE"),
+    "a preset as an option": ("deploy --model=DeepSeek-V3", "write it as model=VALUE"),
+    "a keyword as an option": ("best --over batch_size", "write it as over=VALUE"),
+    "an option before the command": ("--model DeepSeek-V3", "No such option '--model'"),
     "unknown quantity": ("evaluate pass_tme", "did you mean 'pass_time'"),
     "an input without =": ("evaluate pass_tokens batch_size 64", "NAME=VALUE"),
     "no quantity": ("evaluate batch_size=64", "no quantity"),
