@@ -93,7 +93,7 @@ namespace roofslate::quantities
     struct tensor_all_reduce_steps
     {
         static constexpr Spec spec =
-            Spec("n_{rt}", "1", "sequential messages of a small all-reduce among tensor-parallel chips", "R2.6")
+            Spec("n_{rt}", "1", "sequential messages in a small all-reduce among tensor-parallel chips", "R2.6")
                 .range(0);
         template <class T> static constexpr T formula(
             in<tensor_parallel, T> n,
@@ -108,8 +108,7 @@ namespace roofslate::quantities
     struct stage_all_reduce_steps
     {
         static constexpr Spec spec =
-            Spec("n_{rP}", "1", "sequential messages of a small all-reduce among the chips of a stage", "R2.6")
-                .range(0);
+            Spec("n_{rP}", "1", "sequential messages in a small all-reduce among stage chips", "R2.6").range(0);
         template <class T> static constexpr T formula(
             in<chips_per_stage, T> n,
             in<scale_up_topology, T> which,

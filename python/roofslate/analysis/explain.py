@@ -56,12 +56,12 @@ class Binding:
 
 def bindings_of(decisions: Sequence[tuple[bool, str, float, str, float]]) -> tuple[Binding, ...]:
     """Return the selected terms of each max and min once, without limits that are infinite."""
-    found = (
+    bindings = (
         Binding(winner, loser, winner_value, loser_value, maximum)
         for maximum, winner, winner_value, loser, loser_value in decisions
         if winner_value != loser_value and math.isfinite(loser_value)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(bindings))
 
 
 @dataclass(frozen=True)
