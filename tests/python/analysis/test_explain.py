@@ -114,6 +114,7 @@ def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], b
             assert is_shown(part.result, need)
             in_formula = re.search(rf"\b{need}\b", step.formula)
             assert part.result in step.substituted if in_formula else need in step.remark
+        assert len(set(step.bindings)) == len(step.bindings)  # a local in several places binds once
         for binding in step.bindings:
             one, other = (rs_value(side, values) for side in (binding.winner, binding.loser))
             if None not in (one, other):
