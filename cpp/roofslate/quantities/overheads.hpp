@@ -88,8 +88,6 @@ namespace roofslate::quantities
     // Ratio of all-reduce time among n chips to eight chips; 0 for one chip.
     template <class T> constexpr T growth_from_eight(const T& n, in<all_reduce_exponent, T> g)
     { return select(n > T(1.0), pow(n / 8.0, g), T(0.0)); }
-    // The domain's topology counts the messages inside it; among domains each message doubles the chips that are
-    // joined.
     struct tensor_all_reduce_steps
     {
         static constexpr Spec spec =
