@@ -144,6 +144,8 @@ namespace roofslate::quantities
         static double plain(const sloped::Sloped<double>& x) { return x.value; }
         template <class T> static T of(const T& n, const T& shape, const T& odds)
         {
+            if (std::isnan(plain(n)) || std::isnan(plain(shape)) || std::isnan(plain(odds)))
+                return T(NAN);
             if (!(plain(odds) > 0))
                 return T(0.0);
             if (!(plain(n) <= DBL_MAX && plain(shape) <= DBL_MAX)) // of endless slots each step down has the same odds

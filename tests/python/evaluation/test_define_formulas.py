@@ -106,6 +106,30 @@ def is_copied(name):
     return q.computed and not q.changed and with_units.isdisjoint(step[0] for step in _core.steps(name))
 
 
+ARITIES = {
+    step[0]: len(step) - 1
+    for name, q in BUILT.items()
+    if q.computed and not q.changed and not q.replaced_by
+    for step in _core.steps(name)
+    if step[0] in ROUTINES
+}
+
+
+@pytest.mark.parametrize("routine", sorted(ARITIES))
+def test_a_routine_of_an_undefined_argument_is_undefined(routine):
+    arguments = range(ARITIES[routine])
+    for undefined, other in itertools.product(arguments, (0.5, 2.0)):
+
+        def formula(chips):
+            chips = rs.math.count(chips)
+            given = [rs.math.log(-chips) if k == undefined else chips * other for k in arguments]  # noqa: B023
+            return OPERATIONS[routine](*given)
+
+        rs.define("tried", "1", formula, brief="a routine", replace=True)
+        assert math.isnan(rs.value("tried", chips=1)), (undefined, other)
+        assert np.isnan(rs.evaluate("tried", chips=[1, 1, 1])).all(), (undefined, other)
+
+
 @pytest.fixture(scope="module")
 def copies():
     """Copies of every formula on its quantities, and of all of them on one another."""

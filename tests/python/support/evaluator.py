@@ -162,7 +162,7 @@ def wait_quantile(share: Values, q: Values) -> Values:
 
 def wait_below(share: Values, q: Values) -> Values:
     late = np.real(share) > 1 - np.real(q)
-    return np.where(late, share - (1 - q) * (wait_quantile(share, q) + 1), 0.0 * share)
+    return np.where(late, share - (1 - q) * (wait_quantile(share, q) + 1), 0.0 * (share + q))
 
 
 def largest_normal(draws: Values) -> Values:
