@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 import roofslate as rs
 from roofslate import errors
+from roofslate._base.toml import read_data
+from roofslate.grid.read import Settled
 from support import REFERENCE
 
 with (REFERENCE / "ownership_2026.csv").open(encoding="utf-8", newline="") as file:
     PUBLISHED = list(csv.DictReader(file))
+EXAMPLES: list[dict[str, Any]] = read_data(REFERENCE / "examples" / "ownership.toml")["example"]
 HOUR = 3600
 CHIPS = ("H100", "H200", "B200", "GB200")
 SITE = "US colocation"
@@ -36,6 +39,31 @@ def owned(chip: str, output: str = "chip_price", **inputs: Any) -> float:
 
 
 # ------------------------------------------------------------------------------------------------ published examples
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
+def test_worked_examples_are_recomputed(example: dict[str, Any]) -> None:
+    known, used = example["inputs"], example["inputs"]["chip_utilization"]
+    chip_time = example["chips"] * example["days"] * 24 * HOUR
+
+    def of(name: str) -> float:
+        return rs.value(name, Settled({**known, "chips": 1}))
+
+    energy = used * of("site_power") * chip_time
+    costs = {
+        "capital": of("chip_capital_cost_rate") * chip_time,
+        "operation": of("chip_capital") * of("operating_cost_share") * chip_time,
+        "electricity": energy * of("electricity_price"),
+    }
+    costs["total"] = used * of("owned_chip_price") * chip_time
+    assert costs["total"] == pytest.approx(costs["capital"] + costs["operation"] + costs["electricity"], rel=1e-12)
+    if "carbon" in example:
+        costs["carbon"] = energy * of("carbon_intensity") / 1000
+    if "rent" in example:
+        costs["rent"] = used * of("chip_rent") * chip_time
+        assert of("rent_break_even_utilization") == pytest.approx(example["break_even"], abs=0.005)
+    for name in costs.keys() & example.keys():
+        assert costs[name] == pytest.approx(example[name], rel=example.get("rtol", 1e-12)), name
 
 
 @pytest.mark.parametrize("chip", CHIPS)
