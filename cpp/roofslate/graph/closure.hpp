@@ -7,7 +7,7 @@ namespace roofslate
 {
     struct Supplied
     {
-        int quantity;
+        int quantity = -1;
         View view;
         bool variable = false; // something is differentiated by it
     };

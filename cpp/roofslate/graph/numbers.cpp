@@ -12,27 +12,30 @@ namespace roofslate
         const std::uint64_t not_yet = 0x7ff8'6e6f'7420'7965;
     }
 
-    Numbers::Numbers(const Registry& registry, const std::vector<Supplied>& supplied)
+    Numbers::Numbers(const Registry& registry, const std::vector<Given>& given)
         : registry_(registry),
-          given_(supplied),
+          given_(given),
           supplied_((std::size_t(registry.size()) + 63) / 64),
           state_(std::size_t(registry.size()), State::unknown),
-          value_(std::size_t(registry.size()))
+          value_(new double[std::size_t(registry.size())])
     {
         results_.reserve(256);
-        for (const Supplied& s : supplied)
+        for (const Given& g : given)
         {
-            insert(supplied_, s.quantity);
-            state_[std::size_t(s.quantity)] = State::given;
-            value_[std::size_t(s.quantity)] = *s.view.data;
+            insert(supplied_, g.quantity);
+            state_[std::size_t(g.quantity)] = State::given;
+            value_[std::size_t(g.quantity)] = g.value;
         }
     }
     double Numbers::operator[](int quantity)
     {
         if (const std::optional<double> value = find(quantity))
             return *value;
+        std::vector<Supplied> supplied;
+        for (const Given& g : given_)
+            supplied.push_back({g.quantity, {&g.value, 0, {}}});
         Graph graph({});
-        Closure closure(registry_, graph, given_);
+        Closure closure(registry_, graph, supplied);
         return graph[closure.node(quantity)].value; // its error names the missing input, and its user
     }
     std::optional<double> Numbers::find(int quantity)
@@ -98,20 +101,20 @@ namespace roofslate
         if (std::find(changed_.begin(), changed_.end(), e.changed) != changed_.end())
             throw std::logic_error("the quantity " + std::string(e.name) + " needs itself");
         const double to = e.needs.size() > 1 ? value_of(e.needs[1]) : e.spec->changed_value;
-        std::vector<Supplied> supply;
-        supply.reserve(given_.size() + 1);
-        for (const Supplied& s : given_)
-            if (s.quantity != e.changed)
-                supply.push_back(s);
-        supply.push_back({e.changed, {&to, 0, {}}});
-        Numbers inside(registry_, supply);
+        std::vector<Given> changed;
+        changed.reserve(given_.size() + 1);
+        for (const Given& g : given_)
+            if (g.quantity != e.changed)
+                changed.push_back(g);
+        changed.push_back({e.changed, to});
+        Numbers inside(registry_, changed);
         inside.changed_ = changed_;
         inside.changed_.push_back(e.changed);
         const double result = inside.value_of(e.needs[0]);
-        for (const Supplied& s : given_)
-            if (s.quantity != e.changed && inside.was_used(s.quantity)
-                && state_[std::size_t(s.quantity)] == State::given)
-                state_[std::size_t(s.quantity)] = State::known;
+        for (const Given& g : given_)
+            if (g.quantity != e.changed && inside.was_used(g.quantity)
+                && state_[std::size_t(g.quantity)] == State::given)
+                state_[std::size_t(g.quantity)] = State::known;
         return result;
     }
     double Numbers::compute(const Entry& e)

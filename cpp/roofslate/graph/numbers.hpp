@@ -2,15 +2,22 @@
 #pragma once
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/graph/defaults.hpp"
+#include <memory>
 #include <optional>
 
 namespace roofslate
 {
+    struct Given // a quantity at one point
+    {
+        int quantity;
+        double value;
+    };
+
     // The numbers that a closure of the same supply would fold to, bit for bit.
     class Numbers
     {
     public:
-        Numbers(const Registry& registry, const std::vector<Supplied>& supplied); // views without axes
+        Numbers(const Registry& registry, const std::vector<Given>& given);
         double operator[](int quantity);                                          // throws MissingInput
         std::optional<double> find(int quantity);                                 // none: an input is missing
         bool was_used(int quantity) const { return state_[std::size_t(quantity)] != State::given; }
@@ -32,10 +39,10 @@ namespace roofslate
         double elsewhere(const Entry& e);
 
         const Registry& registry_;
-        const std::vector<Supplied>& given_;
+        const std::vector<Given>& given_;
         QuantitySet supplied_;
         std::vector<State> state_;
-        std::vector<double> value_;
+        std::unique_ptr<double[]> value_; // of those given or known
         std::vector<double> results_; // of the tapes in work, one after the other
         std::vector<int> changed_;    // quantities that whoever asks changed
     };

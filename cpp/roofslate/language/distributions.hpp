@@ -620,7 +620,10 @@ namespace roofslate::quantities
         template <class T> static T of(const T& share, const T& q)
         {
             const T one(1.0), complement = one - q;
-            return select(share > complement, share - complement * (log(share / complement) + one), T(0.0) * (share + q));
+            return select(
+                share > complement,
+                share - complement * (log(share / complement) + one),
+                T(0.0) * (share + q));
         }
         static double value(double share, double q) { return of(share, q); }
     };

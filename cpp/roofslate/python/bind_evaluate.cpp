@@ -24,15 +24,15 @@ namespace roofslate::binding
             std::vector<int> quantities;
             int either = -1, other = -1, limited = -1;
             double most = 0;
-            bool holds(const std::vector<Supplied>& supplied) const
+            bool holds(const std::vector<Given>& given) const
             {
                 int of_pair = 0;
-                for (const Supplied& s : supplied)
+                for (const Given& g : given)
                 {
-                    if (std::find(quantities.begin(), quantities.end(), s.quantity) != quantities.end())
+                    if (std::find(quantities.begin(), quantities.end(), g.quantity) != quantities.end())
                         return true;
-                    of_pair += s.quantity == either || s.quantity == other;
-                    if (of_pair == 2 || (s.quantity == limited && *s.view.data > most))
+                    of_pair += g.quantity == either || g.quantity == other;
+                    if (of_pair == 2 || (g.quantity == limited && g.value > most))
                         return true;
                 }
                 return false;
@@ -52,15 +52,10 @@ namespace roofslate::binding
         }
 
         // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
-        std::optional<std::vector<Supplied>> plain_numbers(
-            const Registry& registry,
-            const py::dict& inputs,
-            std::vector<double>& values)
+        std::optional<std::vector<Given>> plain_numbers(const Registry& registry, const py::dict& inputs)
         {
-            std::vector<Supplied> supplied;
-            supplied.reserve(inputs.size());
-            values.resize(inputs.size());
-            std::size_t k = 0;
+            std::vector<Given> numbers;
+            numbers.reserve(inputs.size());
             for (const auto& [key, given] : inputs)
             {
                 Py_ssize_t length;
@@ -71,7 +66,7 @@ namespace roofslate::binding
                     return {};
                 }
                 const int quantity = registry.find({name, std::size_t(length)});
-                double& x = values[k++];
+                double x;
                 if (PyFloat_CheckExact(given.ptr()))
                     x = PyFloat_AS_DOUBLE(given.ptr());
                 else if (PyLong_CheckExact(given.ptr()))
@@ -87,69 +82,58 @@ namespace roofslate::binding
                     return {};
                 if (quantity < 0 || registry[quantity].spec->is_choice() || !registry[quantity].spec->admits(x))
                     return {};
-                supplied.push_back({quantity, {&x, 0, {}}});
+                numbers.push_back({quantity, x});
             }
-            for (const Supplied& s : supplied)
-                if (const int bound = registry[s.quantity].bound; bound >= 0)
-                    for (const Supplied& other : supplied)
-                        if (other.quantity == bound && *s.view.data > *other.view.data)
+            for (const Given& g : numbers)
+                if (const int bound = registry[g.quantity].bound; bound >= 0)
+                    for (const Given& other : numbers)
+                        if (other.quantity == bound && g.value > other.value)
                             return {};
-            return supplied;
+            return numbers;
         }
         py::object plain_value(const std::string& name, const py::dict& inputs)
         {
             const Current current;
             const Registry& registry = current.registry;
-            std::vector<double> values;
             const int quantity = registry.find(name);
-            const auto supplied = plain_numbers(registry, inputs, values);
-            if (quantity < 0 || !supplied)
+            const auto given = plain_numbers(registry, inputs);
+            if (quantity < 0 || !given || read_fully.holds(*given))
                 return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            if (read_fully.holds(*supplied))
-                return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            Numbers numbers(registry, *supplied);
+            Numbers numbers(registry, *given);
             const double value = numbers[quantity];
-            for (const Supplied& s : *supplied)
-                if (!numbers.was_used(s.quantity))
+            for (const Given& g : *given)
+                if (!numbers.was_used(g.quantity))
                     return py::reinterpret_borrow<py::object>(Py_NotImplemented);
             return shown(*registry[quantity].spec, value);
         }
         // Checked numbers by name; choices are positions.
-        std::vector<Supplied> checked_numbers(
-            const Registry& registry,
-            const py::dict& inputs,
-            std::vector<double>& values)
+        std::vector<Given> checked_numbers(const Registry& registry, const py::dict& inputs)
         {
-            values.resize(inputs.size());
-            std::vector<Supplied> supplied;
-            supplied.reserve(inputs.size());
+            std::vector<Given> numbers;
+            numbers.reserve(inputs.size());
             for (const auto& [key, given] : inputs)
             {
-                double& x = values[supplied.size()];
-                x = PyFloat_CheckExact(given.ptr()) ? PyFloat_AS_DOUBLE(given.ptr()) : py::cast<double>(given);
+                const double x =
+                    PyFloat_CheckExact(given.ptr()) ? PyFloat_AS_DOUBLE(given.ptr()) : py::cast<double>(given);
                 Py_ssize_t length;
                 const char* const input = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
                 if (!input)
                     throw py::error_already_set();
-                supplied.push_back({registry.at({input, std::size_t(length)}), {&x, 0, {}}});
+                numbers.push_back({registry.at({input, std::size_t(length)}), x});
             }
-            return supplied;
+            return numbers;
         }
         double number(const std::string& name, const py::dict& inputs)
         {
             const Current current;
-            std::vector<double> values;
-            const std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
-            return Numbers(current.registry, supplied)[current.registry.at(name)];
+            const std::vector<Given> given = checked_numbers(current.registry, inputs);
+            return Numbers(current.registry, given)[current.registry.at(name)];
         }
         // Checked numbers that many points share.
         struct Supply
         {
-            explicit Supply(const py::dict& inputs) : numbers(checked_numbers(Current().registry, inputs, values)) {}
-            Supply(const Supply&) = delete; // its numbers point to its values
-            Supply& operator=(const Supply&) = delete;
-            std::vector<double> values;
-            std::vector<Supplied> numbers;
+            explicit Supply(const py::dict& inputs) : numbers(checked_numbers(Current().registry, inputs)) {}
+            std::vector<Given> numbers;
         };
         // Each from the same inputs, which take precedence on a supply. None if an input is missing.
         std::vector<std::optional<double>> numbers(
@@ -158,19 +142,18 @@ namespace roofslate::binding
             const Supply* supply)
         {
             const Current current;
-            std::vector<double> values;
-            std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
+            std::vector<Given> given = checked_numbers(current.registry, inputs);
             if (supply)
             {
-                const auto end = std::ptrdiff_t(supplied.size());
-                supplied.reserve(supplied.size() + supply->numbers.size());
-                for (const Supplied& s : supply->numbers)
-                    if (std::none_of(supplied.begin(), supplied.begin() + end, [&](const Supplied& given) {
-                            return given.quantity == s.quantity;
+                const auto end = std::ptrdiff_t(given.size());
+                given.reserve(given.size() + supply->numbers.size());
+                for (const Given& g : supply->numbers)
+                    if (std::none_of(given.begin(), given.begin() + end, [&](const Given& other) {
+                            return other.quantity == g.quantity;
                         }))
-                        supplied.push_back(s);
+                        given.push_back(g);
             }
-            Numbers numbers(current.registry, supplied);
+            Numbers numbers(current.registry, given);
             std::vector<std::optional<double>> found;
             for (const std::string& name : names)
                 found.push_back(numbers.find(current.registry.at(name)));

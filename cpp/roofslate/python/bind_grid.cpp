@@ -126,19 +126,19 @@ namespace roofslate::binding
             if (!name)
                 throw py::error_already_set();
             const int quantity = registry().at({name, std::size_t(length)});
-            View view;
+            Supplied& s = supplied.emplace_back();
+            s.quantity = quantity;
             if (PyFloat_Check(given.ptr()))
             {
                 numbers_.push_back(PyFloat_AS_DOUBLE(given.ptr()));
-                view.data = &numbers_.back();
+                s.view.data = &numbers_.back();
             }
             else
             {
                 const auto [array, axes] = py::cast<std::tuple<Array, std::vector<std::size_t>>>(given);
                 arrays_.push_back(array);
-                view = view_of(adapted(arrays_.back()), axes);
+                s.view = view_of(adapted(arrays_.back()), axes);
             }
-            supplied.push_back({quantity, view, false});
             names_.push_back(py::reinterpret_borrow<py::object>(key));
         }
         for (const std::string& name : variables)
@@ -174,12 +174,14 @@ namespace roofslate::binding
         for (std::size_t k = 0; k < position.size(); ++k)
             if (position[k] >= shape()[k])
                 throw axis_error("a point is outside of its grid");
-        std::vector<Supplied> point = supplied_;
-        for (Supplied& s : point)
+        std::vector<Given> point;
+        point.reserve(supplied_.size());
+        for (const Supplied& s : supplied_)
         {
+            const double* data = s.view.data;
             for (std::size_t k = 0; s.view.axes && k < position.size(); ++k)
-                s.view.data += std::ptrdiff_t(position[k]) * s.view.stride[k];
-            s.view = {s.view.data, 0, {}};
+                data += std::ptrdiff_t(position[k]) * s.view.stride[k];
+            point.push_back({s.quantity, *data});
         }
         Numbers numbers(registry(), point);
         std::vector<std::optional<double>> values;

@@ -63,9 +63,9 @@ namespace roofslate
     }
     double value(const std::string& quantity, const std::map<std::string, double>& inputs)
     {
-        std::vector<Supplied> supplied;
+        std::vector<Given> given;
         for (const auto& [name, x] : inputs)
-            supplied.push_back({registry().at(name), {&x, 0, {}}});
-        return Numbers(registry(), supplied)[registry().at(quantity)];
+            given.push_back({registry().at(name), x});
+        return Numbers(registry(), given)[registry().at(quantity)];
     }
 }

@@ -55,11 +55,12 @@ _reading = ContextVar("roofslate_reading_threads", default=1)
 
 
 @contextmanager
-def reading_by(requested: int | None) -> Iterator[None]:
-    """Let the threads of a call read its inputs too."""
-    token = _reading.set(thread_count(requested))
+def reading_by(requested: int | None) -> Iterator[int]:
+    """Let the threads of a call read its inputs too, and return their number."""
+    count = thread_count(requested)
+    token = _reading.set(count)
     try:
-        yield
+        yield count
     finally:
         _reading.reset(token)
 

@@ -68,14 +68,14 @@ def value(
     """
     if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
-    q = entries().get(output) if isinstance(output, str) else None
-    if q is not None and units is None:
+    if units is None and type(output) is str:
         try:
             plain = _core.value(output, inputs)
             if plain is not NotImplemented:
                 return plain  # type: ignore[no-any-return]
-        except MissingInput:
-            pass  # the full reading names all that is missing
+        except (MissingInput, TypeError):
+            pass  # the full reading names all that is missing, and what is no name
+    q = entries().get(output) if isinstance(output, str) else None
     if q is None:
         q = lookup(_only_name(output))
     name = q.name

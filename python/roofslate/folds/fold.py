@@ -118,7 +118,7 @@ def in_engine(
         if request.draws is not None:
             drawn = _core.Drawn(request.draws.sampler, request.draws.names, axes.index(SAMPLE))
         folded = [axes.index(dim) for dim in request.folded]
-        count = thread_count(threads)
+        count = (threads is None and request.available) or thread_count(threads)
         try:
             core, callback = fold.core(), bar.callback
             sizes = list(request.grid.sizes.values())

@@ -45,6 +45,7 @@ class FoldRequest:
 
     draws: Draws | None = None
     grid: Grid
+    available: int | None = None  # threads, if the call left their number open
 
     def __init__(
         self,
@@ -62,8 +63,10 @@ class FoldRequest:
             self.draws, constants = read_draws(inputs, n, seed, correlation)
             self.grid = self.draws.grid(constants, self.needed)
         else:
-            with reading_by(threads):
+            with reading_by(threads) as count:
                 self.grid = read_grid(inputs, self.needed, chunks=True)
+            if threads is None:
+                self.available = count
         self._fold(over)
 
     @classmethod

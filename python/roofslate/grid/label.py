@@ -269,7 +269,7 @@ def provenance(grid: Grid) -> dict[str, str]:
     for keyword, presets in grid.presets.items():
         attrs[keyword] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
     for name, i in grid.inputs.items():
-        if not i.dims and i.origin is None:
+        if i.origin is None and not i.dims:
             attrs[name] = (
                 i.quantity.choices[int(i.number)] if i.quantity.choices else _written(i.number, i.quantity.unit)
             )

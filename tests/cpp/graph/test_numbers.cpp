@@ -33,15 +33,16 @@ namespace
             const unsigned share = round % 3 == 0 ? 3 : round % 3 == 1 ? 30 : 90; // of a hundred quantities
             std::vector<double> values(std::size_t(registry().size()));
             std::vector<Supplied> supplied;
+            std::vector<Given> given;
             for (int q = 0; q < registry().size(); ++q)
             {
                 const Spec& spec = *registry()[q].spec;
                 double& x = values[std::size_t(q)];
                 x = spec.is_choice() ? double(random() % 2) : some[random() % std::size(some)];
                 if (random() % 100 < share && spec.admits(x))
-                    supplied.push_back({q, {&x, 0, {}}});
+                    supplied.push_back({q, {&x, 0, {}}}), given.push_back({q, x});
             }
-            Numbers numbers(registry(), supplied);
+            Numbers numbers(registry(), given);
             for (int q = 0; q < registry().size(); ++q)
             {
                 const std::optional<double> expected = by_graph(supplied, q), found = numbers.find(q);
@@ -55,7 +56,8 @@ namespace
     }
     TEST(Numbers, SayWhatIsMissing)
     {
-        Numbers numbers(registry(), {});
+        const std::vector<Given> nothing;
+        Numbers numbers(registry(), nothing);
         try
         {
             numbers[registry().at("hbm_drain_time")];
