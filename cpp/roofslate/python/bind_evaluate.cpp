@@ -17,19 +17,23 @@ namespace roofslate::binding
             return py::float_(x);
         }
 
-        // What the Python side has to look at wherever it is given: quantities, two that may disagree, and one above a
-        // number.
+        // What the Python side has to look at wherever it is given: quantities, two that may disagree, one above a
+        // number, and a capacity where the output may depend on an outcome that it limits.
         struct ReadFully
         {
             std::vector<int> quantities;
             int either = -1, other = -1, limited = -1;
             double most = 0;
-            bool holds(const std::vector<Given>& given) const
+            int capacity = -1;
+            std::vector<char> may_exceed; // by built-in quantity
+            bool holds(const Registry& registry, int output, const std::vector<Given>& given) const
             {
+                const bool is_checked = !registry.is_built_in(output) || may_exceed[std::size_t(output)];
                 int of_pair = 0;
                 for (const Given& g : given)
                 {
-                    if (std::find(quantities.begin(), quantities.end(), g.quantity) != quantities.end())
+                    if (std::find(quantities.begin(), quantities.end(), g.quantity) != quantities.end()
+                        || (is_checked && g.quantity == capacity))
                         return true;
                     of_pair += g.quantity == either || g.quantity == other;
                     if (of_pair == 2 || (g.quantity == limited && g.value > most))
@@ -38,17 +42,43 @@ namespace roofslate::binding
                 return false;
             }
         } read_fully;
+        // Those named and all that may depend on them.
+        std::vector<char> descendants(const Registry& registry, const std::vector<std::string>& names)
+        {
+            std::vector<char> reached(std::size_t(registry.size()), 0);
+            for (const std::string& name : names)
+                reached[std::size_t(registry.at(name))] = 1;
+            const auto is_reached = [&](int q) { return q >= 0 && reached[std::size_t(q)]; };
+            for (bool more = true; more;)
+            {
+                more = false;
+                for (int q = 0; q < registry.size(); ++q)
+                {
+                    const Entry& e = registry[q];
+                    if (!is_reached(q)
+                        && (is_reached(e.fallback) || std::any_of(e.needs.begin(), e.needs.end(), is_reached)))
+                        reached[std::size_t(q)] = 1, more = true;
+                }
+            }
+            return reached;
+        }
         void set_read_fully(
             const std::vector<std::string>& names,
             const std::pair<std::string, std::string>& pair,
-            const std::pair<std::string, double>& limit)
+            const std::pair<std::string, double>& limit,
+            const std::pair<std::string, std::vector<std::string>>& memory)
         {
-            const Current current;
-            const Registry& registry = current.registry;
-            read_fully =
-                {{}, registry.at(pair.first), registry.at(pair.second), registry.at(limit.first), limit.second};
+            const Registry& built_in = registry();
+            read_fully = {
+                {},
+                built_in.at(pair.first),
+                built_in.at(pair.second),
+                built_in.at(limit.first),
+                limit.second,
+                built_in.at(memory.first),
+                descendants(built_in, memory.second)};
             for (const std::string& name : names)
-                read_fully.quantities.push_back(registry.at(name));
+                read_fully.quantities.push_back(built_in.at(name));
         }
 
         // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
@@ -97,7 +127,7 @@ namespace roofslate::binding
             const Registry& registry = current.registry;
             const int quantity = registry.find(name);
             const auto given = plain_numbers(registry, inputs);
-            if (quantity < 0 || !given || read_fully.holds(*given))
+            if (quantity < 0 || !given || read_fully.holds(registry, quantity, *given))
                 return py::reinterpret_borrow<py::object>(Py_NotImplemented);
             Numbers numbers(registry, *given);
             const double value = numbers[quantity];
@@ -230,9 +260,9 @@ namespace roofslate::binding
             py::arg("quantities"),
             py::arg("pair"),
             py::arg("limit"),
-            "Name quantities with which `value` leaves the reading to the caller, two with which together, and one "
-            "with "
-            "which above a number.");
+            py::arg("memory"),
+            "Name quantities with which `value` leaves the reading to the caller: each of some, two together, one "
+            "above a number, and a capacity where an output may depend on outcomes that it limits.");
         m.def(
             "chain",
             &chain,

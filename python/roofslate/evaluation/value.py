@@ -11,7 +11,7 @@ from roofslate import _core
 from roofslate._base.messages import shown
 from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.checks import LOADS, WINDOWED, effects
-from roofslate.grid.fit import CAPACITY, conditions_of_point, misfits_of_point, warn_of_misfits
+from roofslate.grid.fit import CAPACITY, LIMITED_OUTCOMES, conditions_of_point, misfits_of_point, warn_of_misfits
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import UnitsOfOutputs, conversions
 from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
@@ -249,8 +249,8 @@ def _exceeds_bound(
     return False
 
 
-# Inputs that may lack a part, not fit, lack a layout, disagree, or be in another unit need the full reading.
-_core.read_fully([*WINDOWED, CAPACITY, *sorted(PARTS)], LOADS, (PRICE, HIGHEST_PRICE))
+# Inputs that may lack a part, lack a layout, disagree, be in another unit, or not fit need the full reading.
+_core.read_fully([*WINDOWED, *sorted(PARTS)], LOADS, (PRICE, HIGHEST_PRICE), (CAPACITY, LIMITED_OUTCOMES))
 _ANY = "any"  # an axis of inputs of which only the name matters
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAPACITY",
+    "LIMITED_OUTCOMES",
     "Misfit",
     "checks_of",
     "checks_of_names",
@@ -56,6 +57,7 @@ _CHECKS = {
     "memory_fits": _Check("pass_time", "hbm_used", "weights and KV cache"),
     "training_memory_fits": _Check("training_step_time", "training_memory", "training states and activations"),
 }
+LIMITED_OUTCOMES = [check.outcome for check in _CHECKS.values()]
 
 
 @dataclass(frozen=True)

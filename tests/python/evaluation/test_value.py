@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import roofslate as rs
 import xarray as xr
-from roofslate import errors
+from roofslate import _core, errors
+from roofslate.grid.fit import memory_ways
 from roofslate.grid.read import Settled
+from roofslate.registry.registry import current, entries
 
 PRESETS = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "prices": "lecture"}
 
@@ -14,6 +16,14 @@ def test_by_hand():
     assert rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s") == 0.024
     assert rs.value("hbm_drain_time", hbm_capacity=192e9, hbm_bandwidth=8e12) == 0.024
     assert rs.value("pass_tokens", batch_size=3, pass_length=2) == 6
+
+
+def test_a_capacity_is_read_fully_only_where_it_may_limit_the_output():
+    chip = {"hbm_capacity": 8e10, "hbm_bandwidth": 3e12}
+    assert _core.value("hbm_drain_time", chip) == 8e10 / 3e12
+    limited = [name for name, q in entries().items() if q.computed and memory_ways(current(), name)]
+    assert {"pass_time", "cost_per_request", "pretraining_cost"} <= set(limited)
+    assert all(_core.value(name, {**chip, "batch_size": 1.0}) is NotImplemented for name in limited)
 
 
 def test_is_a_plain_float(decode):
