@@ -23,6 +23,7 @@ from roofslate.presets.library import Library
 from roofslate.registry.registry import entries
 from support import ROOT
 from support.scenarios import DECODE
+from support.selection import first_of_each, sampled
 
 # Compiled tests are kept in __pycache__: to compile them anew takes longer than all else of the collection.
 sys.dont_write_bytecode = False
@@ -42,7 +43,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--one-of-each",
         action="store_true",
-        help="of tests with parameters, only the first of each; none that builds it all",
+        help="of tests with parameters, only the first of each; none that builds it all, and none that is sampled",
+    )
+    parser.addoption(
+        "--sampled",
+        action="store_true",
+        help="of tests marked sampled, only as many parameters as the mark says, evenly spread",
     )
 
 
@@ -59,12 +65,11 @@ def pytest_collection():
 
 @pytest.hookimpl(trylast=True)  # of what -m and -k leave
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--one-of-each"):
-        first = {
-            item.nodeid.partition("[")[0]: item for item in reversed(items) if not item.get_closest_marker("whole")
-        }
-        config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
-        items[:] = [item for item in items if item in first.values()]
+    for option, choose in (("--one-of-each", first_of_each), ("--sampled", sampled)):
+        if config.getoption(option):
+            chosen = set(choose(items))
+            config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+            items[:] = [item for item in items if item in chosen]
     if hasattr(config, "workerinput"):  # slow tests first
         items.sort(key=lambda item: next((k for k, name in enumerate(LONGEST) if item.get_closest_marker(name)), 9))
 

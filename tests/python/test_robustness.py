@@ -221,6 +221,7 @@ print("alive", *sorted(strange), sep="\\n")
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_hostile_input_ends_in_an_error_of_the_package(run_python):
     done = run_python(HOSTILE, check=False, timeout=300)
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])

@@ -100,6 +100,7 @@ def messages(tmp_path_factory):
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("call", RESULTS)
+@pytest.mark.sampled(3)
 def test_mypy_knows_what_a_call_gives(messages, call):
     assert messages[f"reveal_type({call})"].strip() == f'note: Revealed type is "{RESULTS[call]}"'
 

@@ -72,6 +72,7 @@ def test_every_quantity_is_asked_for() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", COMPUTED)
+@pytest.mark.sampled(80)
 def test_explanation(name: str, bits: Any) -> None:
     """In every scenario: its numbers, its LaTeX, and its page."""
     with cases() as case:

@@ -183,6 +183,7 @@ def put_back(quantity, value, unknown, known, start):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(("quantity", "cases"), [pytest.param(*case, id=case[0]) for case in reference_cases()])
+@pytest.mark.sampled(120)
 def test_solutions_put_back(quantity, cases):
     rng = np.random.default_rng(len(quantity))
     more = SEVERAL.get(quantity, {})

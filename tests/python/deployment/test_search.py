@@ -43,6 +43,7 @@ def test_layouts_are_those_found_one_by_one():
 @pytest.mark.heavy
 @settings(max_examples=200, deadline=None)
 @given(questions())
+@pytest.mark.long
 def test_as_looking_at_every_layout(question):
     name, maximize = question["objective"]
     requested = keywords(question)

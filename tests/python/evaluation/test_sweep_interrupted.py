@@ -222,6 +222,7 @@ def is_whole(target):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", first_alone(["csv", "parquet"]))
+@pytest.mark.long
 def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suffix):
     target = tmp_path / f"out.{suffix}"
     with started(long_source, target) as process:

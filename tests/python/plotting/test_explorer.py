@@ -62,6 +62,7 @@ def pixels(figure: Any) -> np.ndarray:
 @pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", LECTURE)
+@pytest.mark.sampled(12)
 def test_a_chart_starts_as_the_lectures_picture(name: str) -> None:
     chart = charts.find(name)
     explorer = rs.explore(name)
@@ -98,6 +99,7 @@ def test_a_chart_without_numbers_of_its_own_takes_given_ones(name: str) -> None:
 @pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("chart", [*every_third(LECTURE), *OTHERS])
+@pytest.mark.sampled(5)
 def test_code_gives_the_picture_of_a_chart_again(chart: str) -> None:
     """Whatever is moved: the same inputs, and the same picture to the last pixel."""
     explorer = rs.explore(chart, **OTHERS.get(chart, {}))
@@ -338,6 +340,7 @@ rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="D
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     """The picture follows keys, mouse moves, and typed text, and the last of many moves wins."""
     address, folder = laboratory

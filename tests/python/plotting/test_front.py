@@ -174,6 +174,7 @@ def address_of_marimo(tmp_path: Path) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_in_marimo(address: str, browser: Any) -> None:
     page, trouble = opened(browser, address)
     page.goto(address)
@@ -195,6 +196,7 @@ RUN = """async () => {
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     """As an anywidget, without ipywidgets' own front, and off the network."""
     address, folder = laboratory

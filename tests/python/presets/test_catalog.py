@@ -442,6 +442,7 @@ def test_a_bad_environment_is_told_each_time_and_can_be_mended(tmp_path, monkeyp
         ),
     ],
 )
+@pytest.mark.sampled(12)
 def test_mistakes_in_a_file_are_named_with_their_line(write, text, line, message):
     before = list(catalogs.hardware)
     with pytest.raises(errors.PresetError) as caught:

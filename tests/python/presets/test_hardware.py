@@ -516,6 +516,7 @@ HOSTILE = {
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.sampled(8)
 def test_hostile_files_are_refused_quickly(name: str, tmp_path: Path) -> None:
     text, message = HOSTILE[name]
     path = tmp_path / "bad.toml"

@@ -344,6 +344,7 @@ def _is_changed_elsewhere(name, output):
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
     expected = {output: rs.value(output, whole_scenario) for output, q in entries().items() if q.computed}
     above = {output: set(ancestors(output)) for output in expected}

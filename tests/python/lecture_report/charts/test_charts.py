@@ -57,6 +57,7 @@ def test_paragraphs_tell_computed_numbers(name: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sampled(12)
 def test_a_chart_returns_its_axes_and_leaves_settings_alone(name: str) -> None:
     with mpl.rc_context({"lines.linewidth": 7.0, "axes.spines.top": True}):
         before = dict(mpl.rcParams)
@@ -83,6 +84,7 @@ def test_data_says_its_units(name: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sampled(12)
 def test_no_text_is_cut_and_no_two_labels_overlap(name: str) -> None:
     figure = charts.find(name)().figure
     figure.canvas.draw()
