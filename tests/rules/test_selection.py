@@ -1,4 +1,4 @@
-"""Parts of the tests: what ``make test`` and the gate leave out."""
+"""Tests of the samples of ``make test`` and of the slice of the gate."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def value(
             if plain is not NotImplemented:
                 return plain  # type: ignore[no-any-return]
         except (MissingInput, TypeError):
-            pass  # the full reading names all that is missing, and what is no name
+            pass  # the full reading names all that is missing, and other names
     q = entries().get(output) if isinstance(output, str) else None
     if q is None:
         q = lookup(_only_name(output))
