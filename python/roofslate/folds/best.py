@@ -250,4 +250,5 @@ def best_points(
                 values = values_where(spread(feasible, dims, full), spread(values, value_dims, full))
             value_dims = full
         results[output] = values, value_dims
-    return BestPoints(request, dims, feasible, bool(feasible.all()), at, results)
+    everywhere = bool(feasible.all() if feasible.ndim else feasible)
+    return BestPoints(request, dims, feasible, everywhere, at, results)

@@ -103,6 +103,8 @@ class FoldRequest:
         self.kept = [dim for dim in self.axes if dim not in self.folded]
 
     def _named(self, over: Names) -> list[str]:
+        if isinstance(over, str) and over in self.axes and self.draws is None:  # as most calls give
+            return [over]
         names = [over] if isinstance(over, str) else over
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
             raise InputTypeError(f"over: expected the name of an axis or a list of names, got {shown(over)}")

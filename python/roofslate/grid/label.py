@@ -207,7 +207,7 @@ class _Direct:
     def dataset(
         self, variables: Mapping[str, xr.Variable], coords: Coords, indexes: Indexes, attrs: Mapping[str, Any]
     ) -> xr.Dataset:
-        sizes = {dim: size for v in variables.values() for dim, size in v.sizes.items()}
+        sizes = {dim: size for v in variables.values() for dim, size in zip(v.dims, v.shape, strict=True)}
         parts: dict[Any, xr.Variable] = {**variables, **coords}
         return self._construct(parts, set(coords), sizes, dict(attrs), indexes)
 

@@ -99,6 +99,8 @@ def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False
     """
     if isinstance(where, str):
         return _conditions(current(), where, allow_equality)
+    if type(where) in (tuple, list) and not where:  # as most calls give
+        return ()
     if isinstance(where, (bytes, bytearray, memoryview)) or not isinstance(where, Sequence):
         raise InputTypeError(f"expected a condition such as 'pass_time <= 50 ms' or a list of them, got {shown(where)}")
     for item in where:
