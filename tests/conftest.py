@@ -23,7 +23,7 @@ from roofslate.presets.library import Library
 from roofslate.registry.registry import entries
 from support import ROOT
 from support.scenarios import DECODE
-from support.selection import first_of_each, sampled
+from support.selection import PARTS, first_of_each, longest_first, of_part, read_durations
 
 # Compiled tests are kept in __pycache__: to compile them anew takes longer than all else of the collection.
 sys.dont_write_bytecode = False
@@ -36,20 +36,9 @@ settings.load_profile("roofslate")
 sys.path += [str(ROOT / "python"), str(ROOT / "python" / "tools")]  # tools and benchmarks, after the installed package
 
 
-LONGEST = ("long", "slow", "measured", "dask", "rival", "heavy")
-
-
 def pytest_addoption(parser):
-    parser.addoption(
-        "--one-of-each",
-        action="store_true",
-        help="of tests with parameters, only the first of each; none that builds it all, and none that is sampled",
-    )
-    parser.addoption(
-        "--sampled",
-        action="store_true",
-        help="of tests marked sampled, only as many parameters as the mark says, evenly spread",
-    )
+    parser.addoption("--part", choices=PARTS, help="tests by how long they take, see support/selection.py")
+    parser.addoption("--one-of-each", action="store_true", help="the first of each function that make test leaves out")
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -65,13 +54,18 @@ def pytest_collection():
 
 @pytest.hookimpl(trylast=True)  # of what -m and -k leave
 def pytest_collection_modifyitems(config, items):
-    for option, choose in (("--one-of-each", first_of_each), ("--sampled", sampled)):
-        if config.getoption(option):
-            chosen = set(choose(items))
-            config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-            items[:] = [item for item in items if item in chosen]
-    if hasattr(config, "workerinput"):  # slow tests first
-        items.sort(key=lambda item: next((k for k, name in enumerate(LONGEST) if item.get_closest_marker(name)), 9))
+    durations = read_durations()
+    chosen = items
+    if config.getoption("--part"):
+        chosen = of_part(items, config.getoption("--part"), durations)
+    if config.getoption("--one-of-each"):
+        chosen = first_of_each(chosen, durations)
+    left_out = set(items).difference(chosen)
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+    if hasattr(config, "workerinput"):
+        longest_first(items, durations)
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook

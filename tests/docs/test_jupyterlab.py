@@ -62,7 +62,6 @@ def page(laboratory, browser):
 
 
 @pytest.mark.parametrize("path", first_alone(NOTEBOOKS), ids=lambda path: path.stem)
-@pytest.mark.long
 def test_in_jupyterlab(path, page):
     """Every notebook cell ran in order without an error, and each chart is a visible image."""
     cells = page.evaluate(RUN, path.name)

@@ -111,7 +111,6 @@ def check_shown(sources, shown):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", first_alone(range(3)))
-@pytest.mark.long
 def test_cells_run(nbformat, tmp_path, run_python, part):
     """Run every third notebook with its solutions in forks of one process, not in kernels."""
     pytest.importorskip("IPython")

@@ -99,7 +99,6 @@ def at_point(inputs, point):
     return {name: value if isinstance(value, str) else one(value) for name, value in inputs.items()}
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(25))
 def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
     rng = np.random.default_rng(seed)
@@ -261,9 +260,7 @@ def test_results_may_overwrite_their_inputs(bits):
         assert np.array_equal(bits(memory[1:]), expected)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("step", [50, pytest.param(1, marks=[pytest.mark.long, pytest.mark.whole])])
-@pytest.mark.long
 def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits, step):
     """Each quantity along an axis of each input equals its value at each point.
 

@@ -65,7 +65,6 @@ def can_mount(folder: Path) -> bool:
         return False
 
 
-@pytest.mark.heavy
 def test_no_room(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
     disk, source = tmp_path / "disk", tmp_path / "in.csv"

@@ -200,7 +200,6 @@ CALLS = {
 }
 
 
-@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::UserWarning")  # bad rows raise a warning
 @pytest.mark.parametrize("call", CALLS)
 def test_any_argument_may_be_anything(call):
@@ -327,7 +326,6 @@ TEXTS = st.one_of(
 )
 
 
-@pytest.mark.heavy
 @given(text=TEXTS)
 @example("(" * 41 + "1" + ")" * 41 + " < 2")
 @example("-" * 9000 + "1 < 2")
@@ -388,7 +386,6 @@ KEYS = [
 ]
 
 
-@pytest.mark.heavy
 @given(changes=st.dictionaries(st.sampled_from(KEYS), JSON, max_size=5))
 @settings(max_examples=300 * TIMES)
 def test_any_config(changes):

@@ -34,7 +34,6 @@ def test_import_is_light(run_python):
     assert loaded_by(run_python, "import roofslate") & {*HEAVY, "numpy", "logging", "re"} == set()
 
 
-@pytest.mark.heavy
 def test_a_first_result_loads_only_what_labels_it(run_python):
     """A first result loads neither dask nor modules of charts and reports.
 
@@ -144,7 +143,6 @@ except rs.RoofslateError as error:
     assert "ROOFSLATE_SIMD='sse9' names no instruction set" in run_python(wrong, ROOFSLATE_SIMD="sse9")
 
 
-@pytest.mark.heavy
 def test_the_environment_chooses_the_threads(run_python):
     code = """
 import roofslate as rs

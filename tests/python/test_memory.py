@@ -96,7 +96,6 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
         rs.evaluate(["pass_time"] * 1 + ["cost_per_token"], question)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(("axes", "length"), [(3, 2**20), (4, 2**16), (4, 2**15 + 1), (7, 2**9), (16, 16), (16, 1000)])
 def test_a_grid_beyond_all_numbers_is_refused(axes, length, run_python):
     """Grids of more points than a 64-bit number counts are refused, as products wrap around."""
@@ -117,7 +116,6 @@ except rs.errors.OutOfMemory as error:
     assert done.stdout.strip() == "refused", (done.returncode, done.stderr[-500:])
 
 
-@pytest.mark.heavy
 def test_freed_results_are_used_again(decode):
     rs.clear_pool()
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 1000)}
@@ -137,7 +135,6 @@ def test_freed_results_are_used_again(decode):
     assert _core.pool_bytes() == 0
 
 
-@pytest.mark.heavy
 def test_a_view_keeps_its_memory(decode):
     rs.clear_pool()
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 300)}
@@ -149,7 +146,6 @@ def test_a_view_keeps_its_memory(decode):
     assert np.array_equal(row, copy)
 
 
-@pytest.mark.heavy
 def test_the_pool_is_bounded(run_python):
     code = """
 import os, numpy as np, roofslate as rs

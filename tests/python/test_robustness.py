@@ -220,8 +220,6 @@ print("alive", *sorted(strange), sep="\\n")
 '''
 
 
-@pytest.mark.heavy
-@pytest.mark.long
 def test_hostile_input_ends_in_an_error_of_the_package(run_python):
     done = run_python(HOSTILE, check=False, timeout=300)
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
@@ -405,7 +403,6 @@ def test_ctrl_c_stops_a_long_call(run_python):
         assert float(line.split()[1]) < 0.2
 
 
-@pytest.mark.heavy
 def test_progress_is_told_and_may_stop():
     question = {
         "batch_slots": np.linspace(1, 300, 500),

@@ -100,7 +100,6 @@ def messages(tmp_path_factory):
 @needs_mypy
 @pytest.mark.slow
 @pytest.mark.parametrize("call", RESULTS)
-@pytest.mark.sampled(3)
 def test_mypy_knows_what_a_call_gives(messages, call):
     assert messages[f"reveal_type({call})"].strip() == f'note: Revealed type is "{RESULTS[call]}"'
 
@@ -199,7 +198,6 @@ def script(monkeypatch):
     return lambda code: jedi.Script(code, project=project, environment=jedi.InterpreterEnvironment())
 
 
-@pytest.mark.heavy
 def test_jedi_knows_the_package(script):
     code = 'import roofslate as rs\nt = rs.evaluate("pass_time", batch_size=3)\n'
     assert "evaluate" in [word.name for word in script(f"{code}rs.eval").complete()]

@@ -33,7 +33,6 @@ QUANTITIES = {name: q.choices for name, q in ENTRIES.items()}
 # -------------------------------------------------------------------------------------------------- stubs and words
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("path", "built"),
     [
@@ -87,7 +86,6 @@ def sources(tmp_path):
     return tmp_path
 
 
-@pytest.mark.heavy
 def test_a_new_keyword_is_written_in_one_place(sources):
     """Its signature: reserved words, the stub and the line of its call in the record follow."""
     file = sources / "analysis" / "explain.py"
@@ -135,7 +133,6 @@ def test_a_long_import_is_written_a_name_a_line():
     ]
 
 
-@pytest.mark.heavy
 def test_the_command_writes_files_their_sources_and_the_record(tmp_path, monkeypatch):
     listed = tmp_path / "quantities.txt"
     listed.write_text("".join("\t".join([name, *words]) + "\n" for name, words in QUANTITIES.items()), encoding="utf-8")

@@ -142,7 +142,6 @@ def test_no_package_has_the_name_of_a_callable() -> None:
     assert callables & {layer(module) for module in MODULES} == set()
 
 
-@pytest.mark.heavy
 def test_no_import_runs_up(imports: list[Import]) -> None:
     assert upward(imports) == []
 

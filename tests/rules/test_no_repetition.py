@@ -243,7 +243,6 @@ def test_no_two_quantities_have_the_same_formula() -> None:
     assert same == set(SAME)
 
 
-@pytest.mark.long
 def test_no_formula_contains_that_of_another_quantity() -> None:
     known = registered()
     result = {
@@ -431,8 +430,6 @@ ALLOWED = {
 }
 
 
-@pytest.mark.heavy
-@pytest.mark.long
 def test_no_number_is_computed_beside_the_registry() -> None:
     result = {(where, one.line): one for where, text in sources() for one in arithmetic(text)}
     repetitions = [

@@ -134,7 +134,6 @@ def test_every_callable_is_called() -> None:
     assert set(rs.__all__) == {*CALLS, *MODULES, *CATALOGS}
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("modules_first", [False, True])
 def test_a_name_taken_twice_is_one_object(run_python: Any, modules_first: bool) -> None:
     """Names are equal before and after importing all modules and calling each callable."""

@@ -121,7 +121,6 @@ def results(names: list[str]) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", WITHOUT_THE_CORE)
 def test_a_recipe_without_the_core_works_as_written(name, copy):
     carry_out(copy, [name])

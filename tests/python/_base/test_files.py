@@ -142,7 +142,6 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
-@pytest.mark.heavy
 def test_the_report_is_written_whole(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr("roofslate.lecture_report.chapters.write", lambda path, _: written.append(path))
@@ -342,7 +341,6 @@ def faults(tree):
     return [name for name in called if name in CALLS]
 
 
-@pytest.mark.heavy
 def test_no_module_runs_or_fetches_what_a_file_says():
     result = {(name, module) for name, tree in modules() for module in imported(tree) if module in FORBIDDEN}
     assert result == set(REASONS)
@@ -377,7 +375,6 @@ def writes(tree):
 STREAMS = {"stream", "vector", "raster", "picture"}  # of `whole_file`, or in memory
 
 
-@pytest.mark.heavy
 def test_files_are_written_by_one_module_alone():
     result = {(name, written.partition(",")[0]) for name, tree in modules() for written in writes(tree)}
     assert result == {

@@ -43,7 +43,6 @@ def is_isolated(output, inputs, name):
 WHOLE = ("batch_slots", "lora_adapters", "prefill_replicas", "length_chips", "width_chips", "height_chips")
 
 
-@pytest.mark.heavy
 def test_against_differences_at_the_values_by_hand():
     """Compare two step sizes: both sides are smooth if they agree within about 1e-12.
 
@@ -93,7 +92,6 @@ def exponents(unit):
     return result
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("shift", [0.37, 0.61])
 def test_units_fix_sums_of_elasticities(whole_scenario, shift):
     """In other seconds, bytes, FLOP, joules or dollars every number changes, and no fact.
@@ -349,7 +347,6 @@ def _ancestors(output):
     return ancestors(output)
 
 
-@pytest.mark.heavy
 def test_instruction_sets_and_threads(decode, instruction_sets, bits):
     question = {**scenario(decode), "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(0, 1e5, 501)}
     question["kv_bytes_per_token"] = xr.DataArray([1667.0, 7e4, 1e5], dims="model")

@@ -70,9 +70,7 @@ def test_every_quantity_is_asked_for() -> None:
     assert sum("board" in of_quantity for of_quantity in scenarios().values()) > 80
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", COMPUTED)
-@pytest.mark.sampled(80)
 def test_explanation(name: str, bits: Any) -> None:
     """In every scenario: its numbers, its LaTeX, and its page."""
     with cases() as case:

@@ -86,7 +86,6 @@ CLOSED = {
 }
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("closed", CLOSED)
 @settings(max_examples=25)
 @given(cell=cells())
@@ -181,9 +180,7 @@ def put_back(quantity, value, unknown, known, start):
     assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, known)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(("quantity", "cases"), [pytest.param(*case, id=case[0]) for case in reference_cases()])
-@pytest.mark.sampled(120)
 def test_solutions_put_back(quantity, cases):
     rng = np.random.default_rng(len(quantity))
     more = SEVERAL.get(quantity, {})
@@ -280,7 +277,6 @@ BOUNDARIES = [
 FLAT = {"cost_per_token": 1e-9, "balance_batch_at_context": 1e-7, "fetched_weight_bytes": 1e-6}
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(("unknown", "text", "meaning"), BOUNDARIES, ids=[text for _, text, _ in BOUNDARIES])
 @settings(max_examples=20)
 @given(cell=cells(), data=st.data())

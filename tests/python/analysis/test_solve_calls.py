@@ -174,7 +174,6 @@ def test_progress_is_told():
     assert all(0 <= done <= total == 5000 for done, total in seen)
 
 
-@pytest.mark.heavy
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 def test_ctrl_c_stops_it(run_python):
     output = run_python(f"""{INTERRUPTIBLE}

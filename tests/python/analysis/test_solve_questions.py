@@ -33,7 +33,6 @@ def asked(seeds):
     return count, wrong, undecided
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("part", range(4))
 def test_answers_agree_with_a_scan(part):
     count, wrong, undecided = asked(range(part * SLICE, part * SLICE + SLICE))

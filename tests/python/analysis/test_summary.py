@@ -96,7 +96,6 @@ def number(name: str, scenario: dict[str, Any], **more: Any) -> float:
 
 
 @pytest.mark.parametrize("name", scenarios())
-@pytest.mark.sampled(15)
 def test_every_number_is_that_of_value(name: str) -> None:
     scenario = scenarios()[name]
     summary = kept(scenario)

@@ -159,7 +159,6 @@ _UNITS = {
 }  # fmt: skip
 
 
-@pytest.mark.heavy
 def test_shares_of_sobols_g_function():
     """Exact values, within 1% of each that is not negligible, and 5e-5 of all."""
 
@@ -195,7 +194,6 @@ def test_shares_agree_with_scipys():
     np.testing.assert_allclose(ours["total"], theirs.total_order, atol=0.01)
 
 
-@pytest.mark.heavy
 def test_draws_that_hardly_ever_matter_have_shares():
     """A resample may have none of the few draws that differ, and no variance."""
     with rs.definitions():

@@ -286,7 +286,6 @@ def test_outputs_of_the_cost_of_a_point_vary_along_all_axes():
         assert np.prod([float(len(values)) for values in split.values()]) == pytest.approx(1 << 24, rel=0.03)
 
 
-@pytest.mark.heavy
 def test_only_some_parts_are_measured():
     from roofslate.errors import UnknownName
 

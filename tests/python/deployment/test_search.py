@@ -40,10 +40,8 @@ def test_layouts_are_those_found_one_by_one():
 
 
 @pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # layouts that deploy rejects
-@pytest.mark.heavy
 @settings(max_examples=200, deadline=None)
 @given(questions())
-@pytest.mark.long
 def test_as_looking_at_every_layout(question):
     name, maximize = question["objective"]
     requested = keywords(question)

@@ -77,7 +77,6 @@ def cards():
 
 
 @pytest.mark.filterwarnings("ignore::roofslate.errors.UnusedInput")
-@pytest.mark.long
 def test_cards_are_readable_on_phones_and_desks_light_and_dark(browser, audit):
     for name, summary in cards().items():
         html = page(name, summary._repr_html_())

@@ -141,7 +141,6 @@ class Printed(ast.NodeVisitor):
 
 
 @pytest.mark.parametrize("name", [name for name in COMPUTED if not entries()[name].changed])
-@pytest.mark.sampled(150)
 def test_printed_formulas_are_those_that_are_computed(name: str) -> None:
     """A formula's text, evaluated in Python, equals its steps, without brackets in sums."""
     rng = np.random.default_rng(sum(name.encode()))

@@ -156,7 +156,6 @@ IMPLYING = {"copy_of_tensor_parallel", "attention_data_parallel", "context_paral
 
 
 @pytest.mark.parametrize("kind", ["single", "chained"])
-@pytest.mark.sampled(1)
 def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
     requested = [(row.quantity, row.case["inputs"]) for row in rows()]
     assert {name for name, _ in requested} >= {name for name, q in BUILT.items() if q.computed}

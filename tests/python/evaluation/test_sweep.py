@@ -35,7 +35,6 @@ def chunks_of_every_size(request, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------ results
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("target", ["csv", "parquet"])
 @pytest.mark.parametrize("source", ["csv", "parquet"])
 @pytest.mark.usefixtures("small_chunks")

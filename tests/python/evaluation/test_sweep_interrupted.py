@@ -130,7 +130,6 @@ def is_open(path):
     return any(os.path.realpath(link) == str(path) for link in Path("/proc/self/fd").iterdir())
 
 
-@pytest.mark.heavy
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are read from /proc")
 @pytest.mark.parametrize(
     ("suffix", "ends"),
@@ -222,7 +221,6 @@ def is_whole(target):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", first_alone(["csv", "parquet"]))
-@pytest.mark.long
 def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suffix):
     target = tmp_path / f"out.{suffix}"
     with started(long_source, target) as process:
@@ -252,7 +250,6 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
     assert partial >= 3  # killed while they wrote
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_ctrl_c_leaves_nothing(tmp_path, long_source, suffix):
     target = tmp_path / f"out.{suffix}"
@@ -279,7 +276,6 @@ main(["sweep", {source!r}, "--outputs", "pass_tokens", "-o", {target!r}])
 """
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_file_that_cannot_be_finished_is_an_error_and_leaves_nothing(tmp_path, long_source, run_python, suffix):
     code = FULL.format(source=str(long_source), target=str(tmp_path / f"out.{suffix}"))

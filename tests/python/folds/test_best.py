@@ -40,7 +40,6 @@ def check_best(result, reference, objective, also, over, met, needed, maximize, 
             same(came, np.where(somewhere, expected, np.nan), bits)
 
 
-@pytest.mark.heavy
 @settings(max_examples=100)
 @given(data=st.data(), question=asked(), maximize=st.booleans())
 def test_best_is_that_of_the_whole_grid(instruction_sets, bits, data, question, maximize):
@@ -75,7 +74,6 @@ LARGE = {
 }
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("order", ["rising", "falling", "mixed", "tied"])
 @pytest.mark.parametrize("name", LARGE)
 def test_best_of_large_grids(name, order, instruction_sets, bits):
@@ -306,7 +304,6 @@ def front(vectors):
     return first[~np.array(beaten, dtype=bool)]
 
 
-@pytest.mark.heavy
 @settings(max_examples=50)
 @given(data=st.data(), question=asked(most_points=1200))
 def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question):

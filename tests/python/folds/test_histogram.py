@@ -13,7 +13,6 @@ from support.grids import NUMBERS, Whole, asked, questions, same, ways
 # -------------------------------------------------------------------------------------------------------------- count
 
 
-@pytest.mark.heavy
 @settings(max_examples=60)
 @given(question=asked(least_conditions=1))
 def test_count_is_that_of_the_whole_grid(instruction_sets, question):
@@ -49,7 +48,6 @@ def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
 
 
 @pytest.mark.filterwarnings("ignore:.*make a grid:roofslate.errors.RoofslateWarning")  # as drawn
-@pytest.mark.heavy
 @settings(max_examples=60)
 @given(data=st.data(), inputs=questions(), bins=st.sampled_from([1, 2, 7, 50, 400]), log=st.booleans())
 def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):

@@ -24,7 +24,6 @@ def quantiles(values, q):
 
 
 @pytest.mark.filterwarnings("ignore:.*make a grid:roofslate.errors.RoofslateWarning")  # as drawn
-@pytest.mark.heavy
 @settings(max_examples=60)
 @given(data=st.data(), inputs=questions())
 def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
@@ -48,7 +47,6 @@ def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
         )
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["pass_time", "cost_per_token", "pass_tokens", "balance_batch_at_context"])
 def test_quantiles_of_many_points(name, instruction_sets, decode, bits):
     """More points than are sorted: they are counted in slots first, in one thread or several."""

@@ -296,7 +296,6 @@ assert rs.count(where, {**question, **at}) == 1
 """
 
 
-@pytest.mark.heavy
 def test_a_trillion_points_are_searched(run_python):
     """Looking at all of them would take an hour."""
     run_python(FOLDS + TRILLION, timeout=60)
@@ -369,7 +368,6 @@ def test_ctrl_c_stops_a_fold(run_python):
                 assert int(beats) > 2
 
 
-@pytest.mark.heavy
 def test_progress_is_told(decode):
     question = {**decode, "batch_size": np.linspace(1, 4000, 900), "context_length": np.linspace(1, 1e5, 900)}
     question["chips"] = np.linspace(8, 512, 300)

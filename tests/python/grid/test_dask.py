@@ -206,7 +206,6 @@ def test_an_input_above_its_bound_is_refused_when_it_is_computed():
 # --------------------------------------------------------------------------------------------------------------- folds
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("over", OVERS, ids=str)
 def test_folds_give_the_same_bits(cut, over, identical):
     lazy, eager = grid(cut), grid()
@@ -255,7 +254,6 @@ def test_fronts_are_the_same(cut, objectives):
     assert list(result.dtypes) == list(expected.dtypes)
 
 
-@pytest.mark.heavy
 def test_of_equal_points_the_first_of_the_grid_is_taken():
     """Ties across chunks, in the order of the given axes, with irrelevant folded axes."""
     rng = np.random.default_rng(3)
@@ -289,7 +287,6 @@ HALF = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 0)]
 FAR = [*HALF, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e300, -1e300, 0.0, np.finfo(float).max]
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("over", [None, "a", ["b"], ["copy", "a"], "copy"], ids=str)
 def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
     """Of values of all sizes, with or without space for a kept point in a chunk."""
@@ -305,7 +302,6 @@ def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
         np.testing.assert_array_equal(bits(result), bits(expected))
 
 
-@pytest.mark.heavy
 def test_infinity_is_the_largest_value_and_nan_is_none(bits):
     rng = np.random.default_rng(2)
     pairs = [xr.DataArray(rng.choice([1.0, 2.0, np.inf], (12, 8)), dims=["a", "b"]) for _ in range(2)]
@@ -364,7 +360,6 @@ def wide(n=400, cut=50):
     }
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("ask", "most"),
     [

@@ -23,7 +23,6 @@ def test_numbers_are_as_written(entry: dict[str, Any]) -> None:
                 assert compute(call) == pytest.approx(call["expected"], rel=5e-3)
 
 
-@pytest.mark.heavy
 def test_register_names_both_sides() -> None:
     table = rs.inconsistencies()
     assert list(table.columns) == ["chapter", "topic", "claims", "computed", "values", "why"]
@@ -36,7 +35,6 @@ def test_register_names_both_sides() -> None:
         assert entry.why.endswith(".")
 
 
-@pytest.mark.heavy
 def test_register_says_what_it_computed() -> None:
     table = rs.inconsistencies(chapter=1)
     assert table.loc["I4", "computed"] == ("a byte: 562.5 MAC/B", "an FP4 weight: 281.25 tok")
@@ -48,7 +46,6 @@ def test_register_says_what_it_computed() -> None:
 # ----------------------------------------------------------------------------------------------- inputs of a user's own
 
 
-@pytest.mark.heavy
 def test_register_is_computed_again_with_inputs() -> None:
     table = rs.inconsistencies(1, hbm_capacity="96 GB")
     assert list(table.columns) == ["chapter", "topic", "claims", "computed", "values", "why", "lecture_values"]
@@ -62,7 +59,6 @@ def test_register_is_computed_again_with_inputs() -> None:
         assert row["values"] != row["lecture_values"]
 
 
-@pytest.mark.heavy
 def test_a_preset_replaces_the_numbers_that_it_supplies() -> None:
     table = rs.inconsistencies(1, hardware="B200 (lecture)")
     assert table.loc["I44", "values"] == pytest.approx([24] * 5)  # in the place of five chips

@@ -26,7 +26,6 @@ from support.slices import every_third
 
 CHAPTERS = chapter_files("report")
 CHAPTER = 5  # the one that takes least
-pytestmark = pytest.mark.heavy
 APART = {"br", "caption", "dd", "dt", "h1", "h2", "h3", "h4", "li", "p", "summary", "td", "th"}
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 
@@ -347,7 +346,6 @@ def test_calls_beneath_pictures_and_formulas_run(page):
 # --------------------------------------------------------------------------------------------------------- the call
 
 
-@pytest.mark.long
 def test_same_page_again(alone, tmp_path):
     """The report depends on nothing but the package: no date, no random name."""
     again = rs.lecture(tmp_path / "again", chapter=CHAPTER)
@@ -437,7 +435,6 @@ def test_numbers_as_people_read_them():
     [(1366, 900), (820, 1180), (390, 844), (360, 740), (320, 640)],
     ids=["desktop", "tablet", "phone", "narrow phone", "small phone"],
 )
-@pytest.mark.sampled(1)
 def test_in_a_browser(written, browser, audit, width, height):
     """No error, no network request, no part wider than the screen, and no illegible text."""
     page = browser.new_page(viewport={"width": width, "height": height})

@@ -52,7 +52,6 @@ def fit_with_noise(noisy):
 # --------------------------------------------------------------------------------------------------------------- result
 
 
-@pytest.mark.heavy
 @settings(max_examples=8)
 @given(st.floats(0.2, 0.95), st.floats(0.2, 0.95))
 def test_constants_are_found_again(bandwidth, compute):
@@ -582,7 +581,6 @@ def test_rows_without_a_value_are_left_out_and_counted(noisy):
 # ------------------------------------------------------------------------------------------------------------- shipped
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["serving", "FasterTransformer", "TensorRT-LLM"])
 def test_shipped_constants_are_those_of_the_shipped_tables(name):
     """`python python/tools/calibrate.py` would change nothing."""

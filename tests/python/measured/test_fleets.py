@@ -44,7 +44,6 @@ def formed(service: Any, replicas: int, rate: float, router: str) -> list[float]
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_replicas_for_a_rate() -> None:
     """Within one replica of a simulation: measured on 60 services, 97%, and equal in 85%."""
     random = np.random.default_rng(5)

@@ -87,7 +87,6 @@ def test_worked_cases_are_those_of_a_simulation(case: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_forms_are_near_simulated_services() -> None:
     errors = rs.validate_service(90, requests=100_000, seed=5).summary()
     for name, within, share in (

@@ -261,7 +261,6 @@ def test_one_move_is_one_picture(draws: list[dict[str, Any]]) -> None:
     assert draws[-1] == draws[0] == explorer.values
 
 
-@pytest.mark.heavy
 def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A move computes the chart once and draws it once, in the time of one picture.
 

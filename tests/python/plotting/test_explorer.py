@@ -59,10 +59,8 @@ def pixels(figure: Any) -> np.ndarray:
 # ----------------------------------------------------------------------------------------------------inputs of charts
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", LECTURE)
-@pytest.mark.sampled(12)
 def test_a_chart_starts_as_the_lectures_picture(name: str) -> None:
     chart = charts.find(name)
     explorer = rs.explore(name)
@@ -96,10 +94,8 @@ def test_a_chart_without_numbers_of_its_own_takes_given_ones(name: str) -> None:
 # ------------------------------------------------------------------------------------------------------------- code
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("chart", [*every_third(LECTURE), *OTHERS])
-@pytest.mark.sampled(5)
 def test_code_gives_the_picture_of_a_chart_again(chart: str) -> None:
     """Whatever is moved: the same inputs, and the same picture to the last pixel."""
     explorer = rs.explore(chart, **OTHERS.get(chart, {}))
@@ -121,7 +117,6 @@ def test_code_gives_the_picture_of_a_chart_again(chart: str) -> None:
     assert (pixels(again.figure) == pixels(explorer.figure)).all()
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("outputs", "inputs"),
@@ -300,7 +295,6 @@ def test_a_preset_that_no_code_can_name_is_refused() -> None:
                 rs.explore("hbm_drain_time", hardware=chips)
 
 
-@pytest.mark.heavy
 def test_presets_in_a_list_are_named_in_the_code() -> None:
     chips = [rs.hardware[name] for name in ("H100", "B200")]
     code = rs.explore("hbm_drain_time", hardware=chips).to_code()
@@ -340,7 +334,6 @@ rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="D
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     """The picture follows keys, mouse moves, and typed text, and the last of many moves wins."""
     address, folder = laboratory

@@ -174,7 +174,6 @@ def address_of_marimo(tmp_path: Path) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_in_marimo(address: str, browser: Any) -> None:
     page, trouble = opened(browser, address)
     page.goto(address)
@@ -196,7 +195,6 @@ RUN = """async () => {
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     """As an anywidget, without ipywidgets' own front, and off the network."""
     address, folder = laboratory

@@ -81,7 +81,6 @@ def test_presets_are_lines_with_names_at_their_ends() -> None:
     assert len(styles) == 2
 
 
-@pytest.mark.heavy
 def test_a_short_axis_is_lines_with_values_at_their_ends() -> None:
     result = rs.evaluate("pass_time", batch_size=BATCH, context_length=["1k", "8k", "128k"], **SCENE)
     ax = rs.plot(result)

@@ -365,7 +365,6 @@ def test_a_bad_environment_is_told_each_time_and_can_be_mended(tmp_path, monkeyp
     assert "H100" in catalogs.hardware
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -442,7 +441,6 @@ def test_a_bad_environment_is_told_each_time_and_can_be_mended(tmp_path, monkeyp
         ),
     ],
 )
-@pytest.mark.sampled(12)
 def test_mistakes_in_a_file_are_named_with_their_line(write, text, line, message):
     before = list(catalogs.hardware)
     with pytest.raises(errors.PresetError) as caught:

@@ -246,7 +246,6 @@ def test_a_larger_difference_is_an_error(tmp_path):
     assert model.total_parameters == rs.Model.from_config(PLAIN).total_parameters
 
 
-@pytest.mark.long
 def test_packed_weights_without_a_word_in_the_config(tmp_path):
     """NVFP4 exports that keep their formats elsewhere: the caller names the format."""
     name = "Qwen/Qwen3-235B-A22B"

@@ -514,9 +514,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.sampled(8)
 def test_hostile_files_are_refused_quickly(name: str, tmp_path: Path) -> None:
     text, message = HOSTILE[name]
     path = tmp_path / "bad.toml"
@@ -622,7 +620,6 @@ def test_generations_are_the_catalogs_figures() -> None:
     assert marks["claimed_balance_tokens"] == 300
 
 
-@pytest.mark.heavy
 def test_generations_draw_all_chips_and_their_records() -> None:
     table = charts.hardware_generations.data()
     panels = charts.hardware_generations().child_axes

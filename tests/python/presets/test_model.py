@@ -394,7 +394,6 @@ def test_the_catalog_has_the_models_of_the_files():
 # ------------------------------------------------------------------------------------------------------------- laws
 
 
-@pytest.mark.heavy
 @settings(max_examples=200, deadline=None)
 @given(
     layers=st.integers(1, 60),

@@ -159,7 +159,6 @@ JUNK = st.recursive(
 )
 
 
-@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::roofslate.errors.PartlyRead")
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())

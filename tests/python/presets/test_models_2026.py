@@ -45,7 +45,6 @@ def test_models_that_benchmarks_serve_have_a_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READ)
-@pytest.mark.sampled(40)
 def test_every_model_that_was_read_is_there_or_explained(name: str) -> None:
     preset = in_catalog(name)
     reasons = [reason for reason, names in LEFT_OUT.items() if name in names]

@@ -133,8 +133,6 @@ def width(verdict: Any) -> float:
     return float(verdict.high / verdict.low)
 
 
-@pytest.mark.heavy
-@pytest.mark.long
 def test_intervals_hold_the_truth_of_1000_known_deployments() -> None:
     widths: dict[str, list[float]] = {"kv_bytes_per_token": [], "decode_cost_ratio": [], "hold_price": []}
     kinds = {"kinked": 0, "bound": 0}

@@ -50,7 +50,6 @@ def deployments() -> pd.DataFrame:
     )
 
 
-@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # of 10^4 deployments some
 def test_the_floor_lies_below_the_estimate() -> None:
     rows = deployments()

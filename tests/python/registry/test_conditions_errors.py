@@ -245,7 +245,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_text_is_refused_at_once(text):
     begun = time.process_time()

@@ -55,7 +55,6 @@ def drawn(number: int) -> tuple[Sessions, float]:
     return sessions, paused * float(np.exp(chance.uniform(math.log(0.03), math.log(3))))
 
 
-@pytest.mark.long
 def test_hit_rates_are_those_of_a_simulated_cache() -> None:
     errors = []
     for number in range(64):

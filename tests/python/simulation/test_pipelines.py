@@ -109,7 +109,6 @@ def test_bubble(schedule: Any, microbatches: int, bubble: float) -> None:
     assert rs.value("training_bubble", inputs) == pytest.approx(bubble, abs=1e-12)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "zb_h1", "zb_h2"])
 def test_closed_forms_agree_with_the_timetable(schedule: Any) -> None:
     ratios = [2.0] if schedule.startswith("zb") else [2.0, 1.0, 2.7]

@@ -31,7 +31,6 @@ def test_mean_and_worst_time_below_saturation() -> None:
     )
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(("load", "mean", "quantile"), [(0.95, 0.179, 0.0404), (0.98, 7.30, 0.0415)])
 def test_near_saturation_some_are_left_behind(load: float, mean: float, quantile: float) -> None:
     table = schedules.train(load=load, trains=40_000, seed=7, **LECTURE)

@@ -1,39 +1,95 @@
-"""Parts of the tests: one or some parameters of each function."""
+"""Parts of the tests by how long each takes: `make quick`, `make test`, and what they leave out.
+
+``tests/durations.json`` has the seconds of a test of each function, recorded by ``python/tools/durations.py``. A
+function without a record counts as quick.
+"""
 
 from __future__ import annotations
 
+import functools
+import json
 from typing import TYPE_CHECKING
 
+from support import ROOT
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import pytest
 
-__all__ = ["first_of_each", "sampled"]
+__all__ = ["PARTS", "first_of_each", "longest_first", "of_part", "read_durations"]
 
-_LEFT_OUT = ("whole", "sampled")  # of the first of each: too long, or run in part elsewhere
-
-
-def first_of_each(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Keep the first item of each function."""
-    return [
-        first for first, *_ in _functions(item for item in items if not any(map(item.get_closest_marker, _LEFT_OUT)))
-    ]
+PARTS = ("quick", "usual", "rest")
+_QUICK = 0.15  # seconds of a test, at most, in make quick
+_LONGEST = 2.0  # in make test
+_OF_FUNCTION = 3.0  # of all tests of a function in make test
 
 
-def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Keep as many items of each function as its mark ``sampled(n)`` says, evenly spread."""
+@functools.cache
+def read_durations() -> Mapping[str, float]:
+    """Read the seconds of a test by function: ``"tests/python/test_bits.py::test_name"``."""
+    durations: dict[str, float] = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
+    return durations
+
+
+def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, float]) -> list[pytest.Item]:
+    """Keep the items of a part.
+
+    Parameters
+    ----------
+    items : iterable of pytest.Item
+    part : str
+        ``"usual"``: as many tests of each function as three seconds allow, evenly spread, none that takes two.
+        ``"rest"``: all tests of functions that the usual part does not take whole. ``"quick"``: the usual part
+        without tests above 0.15 s.
+    durations : mapping
+        Seconds of a test by function.
+
+    Returns
+    -------
+    list of pytest.Item
+    """
     chosen = []
-    for of_function in _functions(items):
-        mark = of_function[0].get_closest_marker("sampled")
-        n = len(of_function) if mark is None else min(mark.args[0], len(of_function))
-        chosen += [of_function[k * len(of_function) // n] for k in range(n)]
+    for function, tests in _functions(items).items():
+        seconds = durations.get(function, 0.0)
+        usual = _usual(tests, seconds)
+        if part == "rest":
+            chosen += tests if len(usual) < len(tests) else [test for test in tests if test.get_closest_marker("long")]
+        elif part == "usual" or seconds <= _QUICK:
+            chosen += usual
     return chosen
 
 
-def _functions(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
+def first_of_each(items: Iterable[pytest.Item], durations: Mapping[str, float]) -> list[pytest.Item]:
+    """Keep the first item of each function of which the usual part runs none, unless it takes half an hour."""
+    chosen = []
+    for function, tests in _functions(items).items():
+        long = [test for test in tests if test.get_closest_marker("long")]
+        left_out = tests if durations.get(function, 0.0) > _LONGEST else long
+        chosen += [test for test in left_out if not test.get_closest_marker("whole")][:1]
+    return chosen
+
+
+def longest_first(items: list[pytest.Item], durations: Mapping[str, float]) -> None:
+    """Sort items, so that no process works on a long one at the end."""
+    items.sort(key=lambda item: -durations.get(_function(item), 0.0))
+
+
+def _usual(tests: list[pytest.Item], seconds: float) -> list[pytest.Item]:
+    """Choose tests of a function for make test."""
+    if seconds > _LONGEST:
+        return []
+    n = len(tests) if seconds * len(tests) <= _OF_FUNCTION else max(1, int(_OF_FUNCTION / seconds))
+    return [tests[k * len(tests) // n] for k in range(n)]
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _functions(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Item]]:
     """Group items by their function."""
     functions: dict[str, list[pytest.Item]] = {}
     for item in items:
-        functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return list(functions.values())
+        functions.setdefault(_function(item), []).append(item)
+    return functions

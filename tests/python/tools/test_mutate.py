@@ -54,14 +54,11 @@ def test_the_originals_answer_all_questions(questions: dict[str, list[Question]]
 # ----------------------------------------------------------------------------------------------------------- mutants
 
 
-@pytest.mark.heavy
-@pytest.mark.long
 def test_mutants_die(capsys: pytest.CaptureFixture[str]) -> None:
     status = main([])
     assert status == 0, capsys.readouterr().out
 
 
-@pytest.mark.long
 def test_every_kind_of_change_is_made(all_mutants: list[Mutant]) -> None:
     assert {mutant.kind for mutant in all_mutants} == KINDS
 

@@ -10,7 +10,6 @@ import pytest
 import soak
 
 
-@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("fresh_catalogs")
 def test_calls_from_several_threads_have_one_answer() -> None:

@@ -229,7 +229,6 @@ def test_any_text_is_read_or_refused(text):
     assert isinstance(value, float)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("unit", UNITS)
 @given(
     magnitude=st.floats(-30, 30),
@@ -247,7 +246,6 @@ def test_what_is_written_is_read_back(unit, magnitude, mantissa, sign, digits):
     assert units.parse(text, unit) == pytest.approx(value, rel=0.5001 * 10.0 ** (1 - digits), abs=0)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("unit", UNITS)
 @given(values=st.lists(st.floats(1e-20, 1e20), min_size=1, max_size=5))
 @settings(deadline=None, max_examples=30)

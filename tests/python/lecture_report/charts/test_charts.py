@@ -55,9 +55,7 @@ def test_paragraphs_tell_computed_numbers(name: str) -> None:
     assert re.search(r"\d", text)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(12)
 def test_a_chart_returns_its_axes_and_leaves_settings_alone(name: str) -> None:
     with mpl.rc_context({"lines.linewidth": 7.0, "axes.spines.top": True}):
         before = dict(mpl.rcParams)
@@ -82,9 +80,7 @@ def test_data_says_its_units(name: str) -> None:
     assert {quantity: units[quantity] for quantity in quantities} == known[sorted(quantities)].to_dict()
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(12)
 def test_no_text_is_cut_and_no_two_labels_overlap(name: str) -> None:
     figure = charts.find(name)().figure
     figure.canvas.draw()
@@ -117,7 +113,6 @@ def test_no_text_is_cut_and_no_two_labels_overlap(name: str) -> None:
             assert width < 2 or height < 3, f"{text!r} and {other!r} overlap"
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_baseline_images(name: str) -> None:
     with mpl.rc_context({**mpl.rcParamsDefault, "backend": "Agg"}):

@@ -28,9 +28,7 @@ def _assert_apart(chart: Chart, inputs: dict[str, Any]) -> None:
         assert drawn.cut_texts(ax.figure) == [], inputs
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(10)
 def test_texts_stay_apart_with_other_inputs(name: str) -> None:
     chart = charts.find(name)
     for inputs in drawn.random_inputs(chart, 2):
@@ -45,19 +43,15 @@ def test_texts_stay_apart_with_twenty_other_inputs(name: str) -> None:
         _assert_apart(chart, inputs)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(12)
 def test_letters_are_readable_in_a_column(name: str) -> None:
     with drawn.drawn(charts.find(name)) as ax:
         assert drawn.small_texts(ax.figure) == []
         assert ax.figure.get_figwidth() <= drawn.COLUMN
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("ground", ["white", "black"])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(20)
 def test_texts_and_lines_have_contrast(name: str, ground: str) -> None:
     with drawn.drawn(charts.find(name), ground=ground) as ax:
         assert dark.is_dark(ax.figure.get_facecolor()) is (ground == "black")
@@ -325,9 +319,7 @@ def test_subjects_hold_for_all_inputs(name: str) -> None:
     assert not re.search(r"\d", charts.find(name).subject)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(10)
 def test_sentences_hold_at_five_random_inputs(name: str) -> None:
     chart = charts.find(name)
     for inputs in ({}, *drawn.random_inputs(chart, 5, seed=2)):

@@ -69,7 +69,6 @@ def effective_inputs(chart: Chart) -> dict[str, Any]:
 @pytest.mark.filterwarnings("ignore::roofslate.errors.UnusedInput")  # inputs that do not move it are tried
 @pytest.mark.slow
 @pytest.mark.parametrize("chart", charts.all(), ids=lambda chart: str(chart.name))
-@pytest.mark.sampled(10)
 def test_declared_inputs_are_those_that_move_the_picture(chart: Chart) -> None:
     declared, effective = chart.inputs, effective_inputs(chart)
     assert list(declared.items()) == list(effective.items())

@@ -209,7 +209,6 @@ def test_training_bubble_tells_forward_from_backward_without_colour() -> None:
     assert abs(grey[0] - grey[1]) > 0.3
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(("stages", "batches", "ratio"), [(3, 5, 2), (2, 2, 1.5), (5, 8, 1)])
 def test_training_bubble_follows_its_parameters(stages: int, batches: int, ratio: float) -> None:
     inputs: dict[str, Any] = {
@@ -231,7 +230,6 @@ def test_training_bubble_follows_its_parameters(stages: int, batches: int, ratio
         assert f"{share:.3g}%" in words(panel)[0]
 
 
-@pytest.mark.heavy
 def test_training_bubble_draws_many_in_part() -> None:
     ax = charts.training_bubble(pipeline_stages=64, microbatches=512)
     assert len(patches(ax.child_axes[0], "forward")) == 8 * 16

@@ -43,7 +43,6 @@ def below(text: Any) -> bool:
     return bool(text.get_gid() == "under title")
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_small_axes_take_smaller_letters(name: str) -> None:
     figure, axes = pyplot.subplots(2, 2, figsize=(6.4, 4.0))

@@ -23,7 +23,6 @@ def has(ax: Any, label: str) -> bool:
 # ---------------------------------------------------------------------------------------------------- C17, equal cost
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 12)])
 def test_equal_powers_and_exponentials_are_least_where_they_cross(a: float, b: float) -> None:
     ax = charts.equal_cost(rising_coefficient=a, falling_coefficient=b)

@@ -22,7 +22,6 @@ from roofslate.registry.registry import entries
 needs_engine = pytest.mark.skipif(
     not (pages._ENGINE / "engine.wasm").is_file(), reason="no engine for browsers in this build: make wasm"
 )
-pytestmark = [pytest.mark.heavy]
 
 OUTPUTS = ["time_per_output_token", "time_to_first_token", "cost_per_output_token", "memory_fits"]
 LAYOUT = {"tensor_parallel": 8, "pipeline_stages": 1, "attention_data_parallel": 1}
