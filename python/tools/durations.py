@@ -1,4 +1,6 @@
-"""Record how long tests take, from reports of pytest: what ``make quick`` and ``make test`` leave out follows from it.
+"""Record the durations of tests from reports of pytest.
+
+``make quick`` and ``make test`` choose by them::
 
     python python/tools/durations.py build/pytest.xml build/pytest-long.xml
 

@@ -15,7 +15,7 @@ from support import ROOT
 sys.path.append(str(ROOT / "docs"))
 import live_pages
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]  # all tests share the built pages
 
 SIZES = {"desktop": (1366, 900), "phone": (360, 740)}
 

@@ -261,6 +261,8 @@ def test_results_may_overwrite_their_inputs(bits):
 
 
 @pytest.mark.parametrize("step", [50, pytest.param(1, marks=[pytest.mark.long, pytest.mark.whole])])
+@pytest.mark.long
+@pytest.mark.whole
 def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits, step):
     """Each quantity along an axis of each input equals its value at each point.
 

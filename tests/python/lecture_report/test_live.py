@@ -13,6 +13,7 @@ from roofslate.plotting.pages import page as pages
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.long,  # all tests share the written pages
     pytest.mark.skipif(
         not (pages._ENGINE / "engine.wasm").is_file(), reason="no engine for browsers in this build: make wasm"
     ),

@@ -24,6 +24,8 @@ from roofslate.lecture_report.entries import chapter_files
 from roofslate.lecture_report.identities import repeats_symbol
 from support.slices import every_third
 
+pytestmark = pytest.mark.long  # all tests share a written page
+
 CHAPTERS = chapter_files("report")
 CHAPTER = 5  # the one that takes least
 APART = {"br", "caption", "dd", "dt", "h1", "h2", "h3", "h4", "li", "p", "summary", "td", "th"}

@@ -109,6 +109,8 @@ def test_explanations_are_of_prices_that_were_read() -> None:
     assert all(len(reason) > 40 for reason in LEFT_OUT)
 
 
+@pytest.mark.long
+@pytest.mark.whole
 def test_entries_of_the_lists_have_no_further_figures() -> None:
     """A price that nobody listed would pass the other way round."""
     known: dict[str, set[str]] = {}

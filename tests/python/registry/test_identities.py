@@ -343,6 +343,8 @@ def _is_changed_elsewhere(name, output):
     return False
 
 
+@pytest.mark.long
+@pytest.mark.whole
 def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
     expected = {output: rs.value(output, whole_scenario) for output, q in entries().items() if q.computed}
     above = {output: set(ancestors(output)) for output in expected}

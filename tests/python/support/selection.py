@@ -1,4 +1,4 @@
-"""Parts of the tests by how long each takes: `make quick`, `make test`, and what they leave out.
+"""Parts of the tests by their durations: `make quick`, `make test`, and the rest.
 
 ``tests/durations.json`` has the seconds of a test of each function, recorded by ``python/tools/durations.py``. A
 function without a record counts as quick.
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["PARTS", "first_of_each", "longest_first", "of_part", "read_durations"]
 
 PARTS = ("quick", "usual", "rest")
-_QUICK = 0.15  # seconds of a test, at most, in make quick
-_LONGEST = 2.0  # in make test
-_OF_FUNCTION = 3.0  # of all tests of a function in make test
+_QUICK = 0.1  # seconds of a test, at most, in make quick
+_LONGEST = 1.0  # in make test
+_OF_FUNCTION = 0.9  # of all tests of a function in make test
 
 
 @functools.cache
@@ -39,9 +39,9 @@ def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, flo
     ----------
     items : iterable of pytest.Item
     part : str
-        ``"usual"``: as many tests of each function as three seconds allow, evenly spread, none that takes two.
+        ``"usual"``: as many tests of each function as fit in a second, evenly spread, none that takes longer.
         ``"rest"``: all tests of functions that the usual part does not take whole. ``"quick"``: the usual part
-        without tests above 0.15 s.
+        without tests above 0.1 s.
     durations : mapping
         Seconds of a test by function.
 
@@ -61,7 +61,7 @@ def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, flo
 
 
 def first_of_each(items: Iterable[pytest.Item], durations: Mapping[str, float]) -> list[pytest.Item]:
-    """Keep the first item of each function of which the usual part runs none, unless it takes half an hour."""
+    """Keep the first item of each function that the usual part leaves out, unless it is whole."""
     chosen = []
     for function, tests in _functions(items).items():
         long = [test for test in tests if test.get_closest_marker("long")]

@@ -23,6 +23,8 @@ needs_engine = pytest.mark.skipif(
     not (pages._ENGINE / "engine.wasm").is_file(), reason="no engine for browsers in this build: make wasm"
 )
 
+pytestmark = pytest.mark.long  # all tests share a written page
+
 OUTPUTS = ["time_per_output_token", "time_to_first_token", "cost_per_output_token", "memory_fits"]
 LAYOUT = {"tensor_parallel": 8, "pipeline_stages": 1, "attention_data_parallel": 1}
 SERVICE = {
