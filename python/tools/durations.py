@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["read_report", "record"]
 
 _RECORD = Path(__file__).parents[2] / "tests" / "durations.json"
-_LEAST = 0.05  # seconds: shorter tests are not recorded
+_LEAST = 0.02  # seconds: shorter tests are not recorded
 
 
 def read_report(path: Path) -> dict[str, list[float]]:

@@ -28,10 +28,10 @@ LONG = [item("b.py::long[x]"), item("b.py::long[y]")]
 MARKED = [item("c.py::recipe[x]", "long"), item("c.py::recipe[y]", "long"), item("c.py::recipe[z]")]
 WHOLE = [item("c.py::wheels", "long", "whole")]
 ALL = [*QUICK, *MANY, *LONG, *MARKED, *WHOLE]
-DURATIONS = {"a.py::many": 0.21, "b.py::long": 40.0, "c.py::wheels": 3000.0}
+DURATIONS = {"a.py::many": 0.15, "b.py::long": 40.0, "c.py::wheels": 3000.0}
 
 
-def test_the_usual_part_takes_a_second_of_each_function_evenly_spread() -> None:
+def test_the_usual_part_takes_part_of_each_function_evenly_spread() -> None:
     without_long = [one for one in ALL if one.get_closest_marker("long") is None]
     usual = of_part(without_long, "usual", DURATIONS)
     assert names(usual) == names(QUICK) + [f"a.py::many[{k}]" for k in (0, 2, 5, 7)] + ["c.py::recipe[z]"]

@@ -22,7 +22,7 @@ __all__ = ["PARTS", "first_of_each", "longest_first", "of_part", "read_durations
 PARTS = ("quick", "usual", "rest")
 _QUICK = 0.1  # seconds of a test, at most, in make quick
 _LONGEST = 1.0  # in make test
-_OF_FUNCTION = 0.9  # of all tests of a function in make test
+_OF_FUNCTION = 0.6  # of all tests of a function in make test
 
 
 @functools.cache
@@ -39,7 +39,7 @@ def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, flo
     ----------
     items : iterable of pytest.Item
     part : str
-        ``"usual"``: as many tests of each function as fit in a second, evenly spread, none that takes longer.
+        ``"usual"``: as many tests of each function as fit in 0.6 s, evenly spread, none above a second.
         ``"rest"``: all tests of functions that the usual part does not take whole. ``"quick"``: the usual part
         without tests above 0.1 s.
     durations : mapping
