@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_report", "record"]
 
-_RECORD = Path(__file__).parents[2] / "tests" / "durations.json"
+_RECORD = Path(__file__).parents[2] / "tests" / "python" / "support" / "durations.json"
 _LEAST = 0.02  # seconds: shorter tests are not recorded
 
 

@@ -6,6 +6,7 @@ from support import ROOT
 
 
 @pytest.mark.long
+@pytest.mark.whole
 def test_neon_has_the_same_bits(capsys):
     if lacking := emulated_bits.missing():
         pytest.skip(f"{', '.join(lacking)} is not installed (Debian: g++-aarch64-linux-gnu, qemu-user)")

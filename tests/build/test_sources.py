@@ -95,6 +95,7 @@ def said(folder: Path, code: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.whole
 def test_a_quantity_is_added_in_one_place(built: Path) -> None:
     assert said(built, ASKED) == ANSWERED
 

@@ -515,6 +515,7 @@ print((resident() - before) / 2**20)
 
 @pytest.mark.long
 @pytest.mark.measured
+@pytest.mark.whole
 def test_calls_leave_nothing(run_python):
     """Memory grows by less than a megabyte in a hundred thousand calls, or an eighth of that."""
     turns = 32_000 if DEEP else 4000

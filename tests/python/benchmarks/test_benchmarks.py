@@ -38,6 +38,7 @@ def trial(tmp_path_factory):
 
 
 @pytest.mark.long
+@pytest.mark.whole
 def test_every_section_is_measured(trial):
     text, data, markdown = trial
     titles = [section["title"] for section in data["sections"]]

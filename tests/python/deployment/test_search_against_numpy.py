@@ -68,5 +68,6 @@ def test_deployments(question):
 @pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")
 @settings(max_examples=500)
 @given(questions())
+@pytest.mark.whole
 def test_many_deployments(question):
     check(question)

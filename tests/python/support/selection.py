@@ -1,6 +1,6 @@
 """Parts of the tests by their durations: `make quick`, `make test`, and the rest.
 
-``tests/durations.json`` has the seconds of a test of each function, recorded by ``python/tools/durations.py``. A
+``durations.json`` beside this file has the seconds of a test of each function, recorded by ``python/tools/durations.py``. A
 function without a record counts as quick.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import json
+import math
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-from support import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PARTS", "first_of_each", "longest_first", "of_part", "read_durations"]
 
 PARTS = ("quick", "usual", "rest")
+_RECORD = Path(__file__).with_name("durations.json")
 _QUICK = 0.1  # seconds of a test, at most, in make quick
 _LONGEST = 1.0  # in make test
 _OF_FUNCTION = 0.6  # of all tests of a function in make test
@@ -28,7 +29,7 @@ _OF_FUNCTION = 0.6  # of all tests of a function in make test
 @functools.cache
 def read_durations() -> Mapping[str, float]:
     """Read the seconds of a test by function: ``"tests/python/test_bits.py::test_name"``."""
-    durations: dict[str, float] = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
+    durations: dict[str, float] = json.loads(_RECORD.read_text(encoding="utf-8"))
     return durations
 
 
@@ -72,7 +73,11 @@ def first_of_each(items: Iterable[pytest.Item], durations: Mapping[str, float]) 
 
 def longest_first(items: list[pytest.Item], durations: Mapping[str, float]) -> None:
     """Sort items, so that no process works on a long one at the end."""
-    items.sort(key=lambda item: -durations.get(_function(item), 0.0))
+
+    def seconds(item: pytest.Item) -> float:
+        return durations.get(_function(item), math.inf if item.get_closest_marker("long") else 0.0)
+
+    items.sort(key=lambda item: -seconds(item))
 
 
 def _usual(tests: list[pytest.Item], seconds: float) -> list[pytest.Item]:

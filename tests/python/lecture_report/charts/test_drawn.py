@@ -328,6 +328,7 @@ def test_sentences_hold_at_five_random_inputs(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.whole
 def test_sentences_hold_at_two_hundred_random_inputs(name: str) -> None:
     chart = charts.find(name)
     for inputs in drawn.random_inputs(chart, 200, seed=3):
