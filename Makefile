@@ -18,7 +18,7 @@ notebook:                            ## Opens the notebooks in JupyterLab
 	@.ci/setup charts analysis io jupyter $(EXTRAS)
 	$(run) jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/0_start_here.ipynb
 
-test:                                ## Runs the tests, C++ and Python, part of each function (five minutes on two cores)
+test:                                ## Runs the tests, C++ and Python, part of each function (six minutes on two cores)
 	@.ci/setup all test $(EXTRAS)
 	@echo "roofslate: tests 1 of 3, C++ (half a minute)"
 	$(run) ctest --parallel 2 --test-dir build/editable --output-on-failure --output-junit ctest.xml
