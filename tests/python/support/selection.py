@@ -1,7 +1,7 @@
 """Parts of the tests by their durations: `make quick`, `make test`, and the rest.
 
-``durations.json`` beside this file has the seconds of a test of each function, recorded by
-``python/tools/durations.py``. A function without a record counts as quick.
+``durations.json`` has the seconds of a test of each function, recorded by ``python/tools/durations.py``. A function
+without a record counts as quick.
 """
 
 from __future__ import annotations
