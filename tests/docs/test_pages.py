@@ -18,6 +18,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 @pytest.mark.parametrize(
     "path", [path for path in PAGES if executable(path) and path.parent.name != "development"], ids=page_id
 )
+@pytest.mark.each
 def test_code_of_page(path, tmp_path):
     """Every block runs in page order in one namespace and shows the page's output."""
     with reader(tmp_path):

@@ -324,6 +324,7 @@ def check(rule: str, matches: list[str], limit: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.each
 def test_words(rule, kind):
     pattern, most, limits = RULES[rule]
     assert sum(limits) <= most

@@ -26,6 +26,7 @@ QUICK = [item(f"a.py::quick[{k}]") for k in range(3)]
 MANY = [item(f"a.py::many[{k}]") for k in range(10)]
 LONG = [item("b.py::long[x]"), item("b.py::long[y]")]
 MARKED = [item("c.py::recipe[x]", "long"), item("c.py::recipe[y]", "long"), item("c.py::recipe[z]")]
+EACH = [item(f"d.py::page[{k}]", "each") for k in range(4)]
 WHOLE = [item("c.py::wheels", "long", "whole")]
 ALL = [*QUICK, *MANY, *LONG, *MARKED, *WHOLE]
 DURATIONS = {"a.py::many": 0.15, "b.py::long": 40.0, "c.py::wheels": 3000.0}
@@ -42,6 +43,9 @@ def test_the_rest_has_all_of_what_the_usual_part_takes_in_part() -> None:
     left_out = of_part(ALL, "rest", DURATIONS)
     assert names(left_out) == names([*MANY, *LONG, *MARKED[:2], *WHOLE])
     assert names(first_of_each(left_out, DURATIONS)) == ["b.py::long[x]", "c.py::recipe[x]"]
+    assert names(first_of_each(EACH, {"d.py::page": 1.1})) == names(EACH)
+    assert names(first_of_each(EACH, {"d.py::page": 0.4})) == names(EACH)
+    assert first_of_each(EACH, {"d.py::page": 0.1}) == []
 
 
 def test_the_longest_are_begun_first() -> None:

@@ -84,6 +84,7 @@ def examples():
 
 
 @pytest.mark.parametrize("line", list(examples()))
+@pytest.mark.each
 def test_examples_of_the_help_run(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert output(*shlex.split(line)).strip()

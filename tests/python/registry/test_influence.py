@@ -139,6 +139,7 @@ def sign(before: float, after: float) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["lever"] for row in ROWS])
+@pytest.mark.each
 def test_outcomes_move_as_physics_demands(row: dict[str, str]) -> None:
     before, after = lever(row)
     wrong = []

@@ -62,11 +62,18 @@ def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, flo
 
 
 def first_of_each(items: Iterable[pytest.Item], durations: Mapping[str, float]) -> list[pytest.Item]:
-    """Keep the first item of each function that the usual part leaves out, unless it is whole."""
+    """Keep the first item of each function that the usual part leaves out, unless it is whole.
+
+    Of functions marked each, keep all that the usual part takes only in part.
+    """
     chosen = []
     for function, tests in _functions(items).items():
+        seconds = durations.get(function, 0.0)
+        if tests[0].get_closest_marker("each") and len(_usual(tests, seconds)) < len(tests):
+            chosen += tests
+            continue
         long = [test for test in tests if test.get_closest_marker("long")]
-        left_out = tests if durations.get(function, 0.0) > _LONGEST else long
+        left_out = tests if seconds > _LONGEST else long
         chosen += [test for test in left_out if not test.get_closest_marker("whole")][:1]
     return chosen
 

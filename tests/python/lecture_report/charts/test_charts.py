@@ -114,6 +114,7 @@ def test_no_text_is_cut_and_no_two_labels_overlap(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.each
 def test_baseline_images(name: str) -> None:
     with mpl.rc_context({**mpl.rcParamsDefault, "backend": "Agg"}):
         figure = charts.find(name)().figure
