@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from typing import Any
@@ -11,8 +12,6 @@ import pytest
 import roofslate as rs
 from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries
-from scipy import stats
-from scipy.stats import qmc
 from support.evaluator import NEAR, ROUTINES, Evaluator, agree
 from support.random_questions import Question, asked, slices
 from support.slices import first_alone
@@ -124,6 +123,7 @@ def test_tornado(numbers: range) -> None:
 
 def distributions(question: Question, most: int) -> dict[str, Any]:
     """Distributions around some inputs of a question."""
+    stats = importlib.import_module("scipy.stats")  # a second
     result: dict[str, Any] = {}
     for key, other in moved(question, 1.5, 1, most).items():
         low, high = sorted((question.numbers[key], other))
@@ -139,12 +139,14 @@ def distributions(question: Question, most: int) -> dict[str, Any]:
 
 def sobol_points(inputs: int, n: int, seed: int) -> np.ndarray:
     """Probabilities of draws, a row an input: SciPy's scrambled points."""
+    qmc = importlib.import_module("scipy.stats.qmc")
     return qmc.Sobol(inputs, bits=32, seed=np.random.default_rng(seed)).random(n).T + 2.0**-33
 
 
 @pytest.mark.parametrize("numbers", first_alone(slices(30)), ids=str)
 def test_sample(numbers: range) -> None:
     """Draws equal SciPy's points and distributions with a Gaussian copula, results NumPy's."""
+    stats = importlib.import_module("scipy.stats")
     n, sampled = 64, 0
     for question in asked("sample", numbers, axes=(0, 1)):
         (name,) = question.outputs

@@ -21,9 +21,8 @@ __all__ = ["PARTS", "first_of_each", "longest_first", "of_part", "read_durations
 
 PARTS = ("quick", "usual", "rest")
 _RECORD = Path(__file__).with_name("durations.json")
-_QUICK = 0.1  # seconds of a test, at most, in make quick
-_LONGEST = 1.0  # in make test
-_OF_FUNCTION = 0.6  # of all tests of a function in make test
+_LONGEST = {"quick": 0.05, "usual": 1.0}  # seconds of a test, at most
+_OF_FUNCTION = {"quick": 0.15, "usual": 0.6}  # of all tests of a function
 
 
 @functools.cache
@@ -41,8 +40,8 @@ def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, flo
     items : iterable of pytest.Item
     part : str
         ``"usual"``: as many tests of each function as fit in 0.6 s, evenly spread, none above a second.
-        ``"rest"``: all tests of functions that the usual part does not take whole. ``"quick"``: the usual part
-        without tests above 0.1 s.
+        ``"quick"``: as many as fit in 0.15 s, none above 0.05 s. ``"rest"``: all tests of functions that the usual
+        part does not take whole.
     durations : mapping
         Seconds of a test by function.
 
@@ -53,11 +52,12 @@ def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, flo
     chosen = []
     for function, tests in _functions(items).items():
         seconds = durations.get(function, 0.0)
-        usual = _usual(tests, seconds)
-        if part == "rest":
-            chosen += tests if len(usual) < len(tests) else [test for test in tests if test.get_closest_marker("long")]
-        elif part == "usual" or seconds <= _QUICK:
-            chosen += usual
+        if part != "rest":
+            chosen += _that_fit(tests, seconds, part)
+        elif len(_that_fit(tests, seconds, "usual")) < len(tests):
+            chosen += tests
+        else:
+            chosen += [test for test in tests if test.get_closest_marker("long")]
     return chosen
 
 
@@ -69,11 +69,11 @@ def first_of_each(items: Iterable[pytest.Item], durations: Mapping[str, float]) 
     chosen = []
     for function, tests in _functions(items).items():
         seconds = durations.get(function, 0.0)
-        if tests[0].get_closest_marker("each") and len(_usual(tests, seconds)) < len(tests):
+        if tests[0].get_closest_marker("each") and len(_that_fit(tests, seconds, "usual")) < len(tests):
             chosen += tests
             continue
         long = [test for test in tests if test.get_closest_marker("long")]
-        left_out = tests if seconds > _LONGEST else long
+        left_out = tests if seconds > _LONGEST["usual"] else long
         chosen += [test for test in left_out if not test.get_closest_marker("whole")][:1]
     return chosen
 
@@ -87,11 +87,12 @@ def longest_first(items: list[pytest.Item], durations: Mapping[str, float]) -> N
     items.sort(key=lambda item: -seconds(item))
 
 
-def _usual(tests: list[pytest.Item], seconds: float) -> list[pytest.Item]:
-    """Choose tests of a function for make test."""
-    if seconds > _LONGEST:
+def _that_fit(tests: list[pytest.Item], seconds: float, part: str) -> list[pytest.Item]:
+    """Choose tests of a function for a part, each of which takes some seconds."""
+    if seconds > _LONGEST[part]:
         return []
-    n = len(tests) if seconds * len(tests) <= _OF_FUNCTION else max(1, int(_OF_FUNCTION / seconds))
+    most = _OF_FUNCTION[part]
+    n = len(tests) if seconds * len(tests) <= most else max(1, int(most / seconds))
     return [tests[k * len(tests) // n] for k in range(n)]
 
 

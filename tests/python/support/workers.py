@@ -11,8 +11,9 @@ from support import ROOT
 
 @functools.cache
 def shares_fixtures(path: str) -> bool:
-    """Return True for a file whose tests share expensive fixtures and so stay together."""
-    return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
+    """Return True for a file whose tests share expensive fixtures or results and so stay together."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    return 'scope="module"' in text or "@functools.cache" in text
 
 
 class ByFunction(LoadScopeScheduling):

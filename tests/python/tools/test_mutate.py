@@ -15,6 +15,8 @@ from roofslate.registry.registry import BUILT_IN, current
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow  # all mutants are made once
+
 LIMITS = read_limits()
 EQUIVALENT = read_equivalent()
 KINDS = {
