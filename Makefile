@@ -18,14 +18,14 @@ notebook:                            ## Opens the notebooks in JupyterLab
 	@.ci/setup charts analysis io jupyter $(EXTRAS)
 	$(run) jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/0_start_here.ipynb
 
-test:                                ## Runs the tests, C++ and Python, part of each function (six minutes on two cores)
+test:                                ## Runs the tests, C++ and Python, part of each function (five minutes on two cores)
 	@.ci/setup all test $(EXTRAS)
 	@echo "roofslate: tests 1 of 3, C++ (half a minute)"
 	$(run) ctest --parallel 2 --test-dir build/editable --output-on-failure --output-junit ctest.xml
-	@echo "roofslate: tests 2 of 3, Python (three minutes on two cores; make quick takes one)"
+	@echo "roofslate: tests 2 of 3, Python (two and a half minutes on two cores; make quick takes one)"
 	$(run) $(pytest) --part=usual -m "not long and not measured" --junitxml=build/pytest.xml
 	@echo "roofslate: tests 3 of 3, those that measure, one at a time (a few minutes)"
-	$(run) python -m pytest -m "measured and not long" --junitxml=build/pytest-measured.xml
+	$(run) python -m pytest -m "measured and not long" --junitxml=build/pytest-measured.xml $$(grep -rl mark.measured tests --include="test_*.py")
 
 quick:                               ## Runs the tests of every package that take less than 0.05 s (a minute)
 	@.ci/setup all test $(EXTRAS)

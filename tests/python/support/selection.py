@@ -21,7 +21,7 @@ __all__ = ["PARTS", "first_of_each", "longest_first", "of_part", "read_durations
 
 PARTS = ("quick", "usual", "rest")
 _RECORD = Path(__file__).with_name("durations.json")
-_LONGEST = {"quick": 0.05, "usual": 1.0}  # seconds of a test, at most
+_LONGEST = {"quick": 0.05, "usual": 0.8}  # seconds of a test, at most
 _OF_FUNCTION = {"quick": 0.15, "usual": 0.6}  # of all tests of a function
 
 
@@ -39,7 +39,7 @@ def of_part(items: Iterable[pytest.Item], part: str, durations: Mapping[str, flo
     ----------
     items : iterable of pytest.Item
     part : str
-        ``"usual"``: as many tests of each function as fit in 0.6 s, evenly spread, none above a second.
+        ``"usual"``: as many tests of each function as fit in 0.6 s, evenly spread, none above 0.8 s.
         ``"quick"``: as many as fit in 0.15 s, none above 0.05 s. ``"rest"``: all tests of functions that the usual
         part does not take whole.
     durations : mapping
