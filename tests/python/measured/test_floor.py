@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 import pandas as pd
-import pytest
 import roofslate as rs
 from roofslate.grid.read import Settled
 from roofslate.measured.runs import Table, shipped
