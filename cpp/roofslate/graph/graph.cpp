@@ -8,7 +8,8 @@ namespace roofslate
 
         std::uint64_t hash(const Node& node)
         {
-            std::uint64_t h = std::uint64_t(node.op) + 31u * math::bits(node.value);
+            const std::uint64_t value = math::bits(node.value);
+            std::uint64_t h = std::uint64_t(node.op) + 31u * (value ^ value >> 32); // of round numbers 32 bits are 0
             for (const int a : node.argument)
                 h = (h ^ std::uint64_t(a + 1)) * 0x9e3779b97f4a7c15u;
             return h * 0x9e3779b97f4a7c15u >> 32;

@@ -130,7 +130,7 @@ def _evaluated(
     factors = {name: factor for name, (factor, _) in converted.items()}
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
-    with reading_by(threads):
+    with reading_by(threads) as count:
         grid = read_grid(inputs, names, chunks=True)
     if out is None and "calibration" in grid.preset_axes and varies_alone("calibration", grid):
         presets = grid.presets["calibration"]
@@ -157,7 +157,7 @@ def _evaluated(
             raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so are the results")
         results, misfits = chunked.evaluate(grid, names, factors, stored, threads), []
     else:
-        results, misfits = _computed(grid, names, factors, stored, given, threads, progress)
+        results, misfits = _computed(grid, names, factors, stored, given, count, progress)
     variables = {}
     for name, (values, dims) in zip(names, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
@@ -176,7 +176,7 @@ def _computed(
     factors: Mapping[str, float],
     stored: np.dtype[Any],
     given: Sequence[Any],
-    threads: int | None,
+    threads: int,
     progress: ProgressWish,
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], list[Misfit]]:
     """Compute a grid in memory with its memory checks, in one plan if it is small."""

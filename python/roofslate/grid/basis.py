@@ -154,7 +154,7 @@ def is_floor(outputs: Sequence[str], grid: Grid, more_inputs: Iterable[str] = ()
         return False
     for name in outputs:
         sensitive = _sensitive(grid.registry, name)
-        if not (sensitive.isdisjoint(grid.inputs) and sensitive.isdisjoint(more_inputs)):
+        if not (grid.inputs.keys().isdisjoint(sensitive) and sensitive.isdisjoint(more_inputs)):
             return False
     return True
 

@@ -94,8 +94,8 @@ def data_array(
     """A variable by itself with the axes of its grid, and with further coordinates along them."""
     coords, indexes = _axes([str(dim) for dim in values.dims], {name: values}, grid)
     array = _assembly().data_array(name, values, {**(more_coords or {}), **coords}, indexes)
-    for key, text in (attrs or {}).items():
-        array.attrs.setdefault(key, text)
+    if attrs:
+        array.attrs = {**attrs, **array.attrs}
     return array
 
 
@@ -268,11 +268,10 @@ def provenance(grid: Grid) -> dict[str, str]:
     attrs = {"roofslate_version": __version__}
     for keyword, presets in grid.presets.items():
         attrs[keyword] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
-    for name, i in grid.inputs.items():
+    for i in grid.inputs.values():
         if i.origin is None and not i.dims:
-            attrs[name] = (
-                i.quantity.choices[int(i.number)] if i.quantity.choices else _written(i.number, i.quantity.unit)
-            )
+            q = i.quantity
+            attrs[q.name] = q.choices[int(i.number)] if q.choices else _written(i.number, q.unit)
     return attrs | said_of(grid)
 
 

@@ -294,11 +294,11 @@ def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
         inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
     grid.presets[preset.kind] = [preset]
     explicit = explicit | replaced_by(explicit, preset)
-    if not grid.inputs.keys().isdisjoint(inputs):
+    if not grid.inputs.keys().isdisjoint(inputs.keys()):  # views, of which the smaller one is searched
         for name in inputs:
             if name in grid.inputs and name not in explicit:
                 raise supplied_twice(name, grid)
-    if explicit.isdisjoint(inputs):
+    if inputs.keys().isdisjoint(explicit):
         grid.inputs.update(inputs)
     else:
         grid.inputs.update((name, i) for name, i in inputs.items() if name not in explicit)
