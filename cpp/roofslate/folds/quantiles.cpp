@@ -199,16 +199,22 @@ namespace roofslate
             {
                 using Collected = std::vector<std::vector<double>>;
                 Collected all(stretches.size());
+                const InstructionSet& set = instruction_set();
                 run(
                     kept_point,
                     [&] { return Collected(stretches.size()); },
                     [&](Collected& values_of, const double* values, std::size_t n) {
+                        constexpr std::size_t at_once = 1024;
+                        double buffer[at_once + widest_strip];
                         for (std::size_t k = 0; k < stretches.size(); ++k)
                         {
                             const double low = value_of(stretches[k].keys.low), high = value_of(stretches[k].keys.high);
-                            for (std::size_t i = 0; i < n; ++i)
-                                if (values[i] >= low && values[i] <= high)
-                                    values_of[k].push_back(values[i]);
+                            for (std::size_t done = 0; done < n; done += at_once)
+                            {
+                                std::size_t inside;
+                                set.within(values + done, std::min(at_once, n - done), low, high, buffer, &inside);
+                                values_of[k].insert(values_of[k].end(), buffer, buffer + inside);
+                            }
                         }
                     },
                     [&](const Collected& values_of) {
