@@ -23,18 +23,19 @@ namespace roofslate
         };
     }
 
-    Closure::Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied)
+    Closure::Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied, Visits visits)
         : registry_(registry),
           graph_(graph),
           node_of_(std::size_t(registry.size()), -1),
           used_(std::size_t(registry.size()), 0),
-          supplied_(std::size_t(registry.size()), 0)
+          supplied_((std::size_t(registry.size()) + 63) / 64),
+          visits_all_(visits == Visits::all)
     {
         positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
         for (const Supplied& s : supplied)
         {
             differentiated_ = differentiated_ || s.variable;
-            supplied_[std::size_t(s.quantity)] = 1;
+            insert(supplied_, s.quantity);
             node_of_[std::size_t(s.quantity)] =
                 s.variable && !s.view.axes ? graph_.variable(*s.view.data) : graph_.leaf(s.view);
             given_.emplace_back(s.quantity, node_of_[std::size_t(s.quantity)]);
@@ -47,6 +48,7 @@ namespace roofslate
           node_of_(std::size_t(outer.registry_.size()), -1),
           used_(std::size_t(outer.registry_.size()), 0),
           supplied_(outer.supplied_),
+          visits_all_(outer.visits_all_),
           given_(outer.given_),
           changed_(outer.changed_),
           differentiated_(outer.differentiated_)
@@ -57,7 +59,7 @@ namespace roofslate
             given_.end());
         given_.emplace_back(changed, node);
         changed_.push_back(changed);
-        supplied_[std::size_t(changed)] = 1;
+        insert(supplied_, changed);
         for (const auto& [quantity, its_node] : given_)
             node_of_[std::size_t(quantity)] = its_node;
     }
@@ -86,10 +88,14 @@ namespace roofslate
         const Entry& e = registry_[quantity];
         if (std::find(path_.begin(), path_.end(), quantity) != path_.end())
             missing_one_of_circle(quantity);
+        const bool follows = e.computed() || e.fallback >= 0;
+        if (follows && !visits_all_ && !differentiated_ && registry_.is_built_in(quantity))
+            if (const ByDefault* const known = by_default(quantity); known && known->holds_beside(supplied_))
+                return node_of_[std::size_t(quantity)] = graph_.constant(known->value);
         const Restored path(path_);
         path_.push_back(quantity);
         int result;
-        if (e.is_replaced([this](int q) { return supplied_[std::size_t(q)] != 0; }))
+        if (e.is_replaced([this](int q) { return contains(supplied_, q); }))
             result = node(e.replaced_by);
         else if (e.changed >= 0)
             result = elsewhere(e);
@@ -112,7 +118,7 @@ namespace roofslate
     double Closure::default_of(const Entry& e)
     {
         for (std::size_t k = 0; k < e.implied_by.size(); ++k)
-            if (supplied_[std::size_t(e.implied_by[k])])
+            if (contains(supplied_, e.implied_by[k]))
             {
                 used_[std::size_t(e.implied_by[k])] = 1;
                 return e.spec->implied_value[k];

@@ -1,5 +1,6 @@
 // From quantities to a graph: a quantity with all it needs, down to what was supplied.
 #pragma once
+#include "roofslate/graph/defaults.hpp"
 #include "roofslate/graph/graph.hpp"
 #include "roofslate/language/registry.hpp"
 
@@ -17,7 +18,16 @@ namespace roofslate
     class Closure
     {
     public:
-        Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied);
+        enum class Visits
+        {
+            supplied, // a quantity that rests on nothing supplied is a constant, whose needs are not visited
+            all,
+        };
+        Closure(
+            const Registry& registry,
+            Graph& graph,
+            const std::vector<Supplied>& supplied,
+            Visits visits = Visits::supplied);
         int node(int quantity);              // of a quantity, with all it needs; throws MissingInput
         bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
         const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
@@ -45,7 +55,9 @@ namespace roofslate
         const Registry& registry_;
         Graph& graph_;
         std::vector<int> node_of_;
-        std::vector<char> used_, supplied_;
+        std::vector<char> used_;
+        QuantitySet supplied_;
+        bool visits_all_ = false;
         std::vector<std::pair<int, int>> given_; // what was supplied, and its node
         std::vector<int> changed_;               // quantities that a closure around this one changed
         std::vector<int> visited_;

@@ -16,7 +16,7 @@ namespace roofslate
         {
             auto slot = std::make_unique<Slot>();
             Graph graph({});
-            Closure closure(registry(), graph, {});
+            Closure closure(registry(), graph, {}, Closure::Visits::all);
             try
             {
                 auto result = std::make_unique<ByDefault>();

@@ -35,7 +35,7 @@ namespace roofslate
         for (const Given& g : given_)
             supplied.push_back({g.quantity, {&g.value, 0, {}}});
         Graph graph({});
-        Closure closure(registry_, graph, supplied);
+        Closure closure(registry_, graph, supplied, Closure::Visits::all);
         return graph[closure.node(quantity)].value; // its error names the missing input, and its user
     }
     std::optional<double> Numbers::find(int quantity)

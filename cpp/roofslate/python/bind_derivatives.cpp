@@ -9,9 +9,12 @@ namespace roofslate::binding
         std::vector<std::string> names_of_numbers(Grid& grid, const Steps& formula)
         {
             grid.check_size();
-            grid.node(formula);
+            const Registry& registry = grid.registry();
+            Graph graph(grid.shape());
+            Closure closure(registry, graph, grid.supplied(), Closure::Visits::all); // numbers by default too
+            Scope{registry, graph, closure}.node(formula_of(registry, formula));
             std::vector<std::string> names;
-            for (const int quantity : numbers_taken(grid.registry(), grid.closure(), grid.supplied()))
+            for (const int quantity : numbers_taken(registry, closure, grid.supplied()))
                 names.emplace_back(grid.registry()[quantity].name);
             return names;
         }

@@ -198,7 +198,7 @@ namespace roofslate::binding
             for (const auto& [input, x] : inputs)
                 supplied.push_back({registry.at(input), {&x, 0, {}}});
             Graph graph({});
-            Closure closure(registry, graph, supplied);
+            Closure closure(registry, graph, supplied, Closure::Visits::all);
             closure.node(registry.at(name));
             py::list steps;
             for (const int q : closure.visited())

@@ -114,7 +114,9 @@ namespace roofslate::web
     struct Scenario::Grid
     {
         Grid(std::vector<std::size_t> shape, std::vector<Supplied> inputs)
-            : graph(std::move(shape)), supplied(std::move(inputs)), closure(registry(), graph, supplied)
+            : graph(std::move(shape)),
+              supplied(std::move(inputs)),
+              closure(registry(), graph, supplied, Closure::Visits::all)
         {
         }
         Scope scope() { return {registry(), graph, closure}; }
