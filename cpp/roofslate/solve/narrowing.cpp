@@ -72,7 +72,7 @@ namespace roofslate
             for (int step = 0; step < arrivals && lanes; ++step)
                 let_go(run(arrival_)[1]);
         }
-        constexpr Kind later[]{halving, far, returning, far}, halved[]{halving, far, halving, far};
+        static constexpr Kind later[]{halving, far, returning, far}, halved[]{halving, far, halving, far};
         const auto kind_of = [&](int step) {
             if (step < 0)
                 return halving;
