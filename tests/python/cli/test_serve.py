@@ -1,5 +1,7 @@
 """The server for assistants: every tool and limit, by a client over stdio."""
 
+import importlib
+import importlib.util
 import json
 import os
 import signal
@@ -19,8 +21,8 @@ from roofslate.cli.tool_arguments import OUTPUT, TOOLS, check_arguments
 from support.processes import INTERRUPTIBLE
 
 anyio = pytest.importorskip("anyio", reason="the server needs mcp: pip install 'roofslate[serve]'")
-mcp = pytest.importorskip("mcp", reason="the server needs mcp: pip install 'roofslate[serve]'")
-stdio = pytest.importorskip("mcp.client.stdio")
+if importlib.util.find_spec("mcp") is None:
+    pytest.skip("the server needs mcp: pip install 'roofslate[serve]'", allow_module_level=True)
 
 GIVEN = {"model": "Llama-3.1-70B", "weight_format": "fp8", "input_tokens": "8k", "output_tokens": "1k"}
 SERVED = {**GIVEN, "hardware": "HGX H100", "concurrency": 64}
@@ -50,6 +52,7 @@ async def served(*words, **more):
     command, *remaining = program(*words)
     folder = str(Path(rs.__file__).parents[1])
     environment = {"PYTHONPATH": os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])]), **more}
+    mcp, stdio = importlib.import_module("mcp"), importlib.import_module("mcp.client.stdio")  # a second
     parameters = stdio.StdioServerParameters(command=command, args=remaining, env=environment)
     with Path(os.devnull).open("w", encoding="utf-8") as errors:
         async with mcp.Client(stdio.stdio_client(parameters, errlog=errors)) as client:
@@ -431,7 +434,7 @@ def test_a_call_that_is_cancelled_frees_its_worker():
 def test_a_message_that_is_too_long_is_refused():
     async def run():
         async with served() as client:
-            with pytest.raises(mcp.MCPError) as refused:
+            with pytest.raises(importlib.import_module("mcp").MCPError) as refused:
                 await client.call_tool("evaluate", {**DRAIN, "inputs": {"hardware": "x" * 2**21}})
             return refused.value, await client.call_tool("evaluate", DRAIN)
 
