@@ -5,7 +5,7 @@
     python python/tools/durations.py build/pytest.xml build/pytest-long.xml
 
 A function that the reports have not seen keeps its record. Give reports that have all parameters of their functions:
-those of a part know the mean of a few. Tests that measure run apart and need none.
+reports of a part have the mean of a few. Tests that measure run apart and need none.
 """
 
 from __future__ import annotations

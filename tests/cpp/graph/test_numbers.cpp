@@ -56,7 +56,7 @@ namespace
         EXPECT_GT(present, 10000);
         EXPECT_GT(missing, 2000);
     }
-    // What a closure makes of a quantity, in a form that does not depend on constants that nothing takes.
+    // The operations that a closure makes of a quantity, without constants that nothing takes.
     std::string described(Closure& closure, const Graph& graph, const std::vector<Supplied>& supplied, int quantity)
     {
         std::ostringstream text;

@@ -11,7 +11,7 @@ from support import ROOT
 
 @functools.cache
 def shares_fixtures(path: str) -> bool:
-    """Return True for a file whose tests share expensive fixtures or results and so stay together."""
+    """Return True for a file whose tests share fixtures or results, and so stay together."""
     text = (ROOT / path).read_text(encoding="utf-8")
     return 'scope="module"' in text or "@functools.cache" in text
 
