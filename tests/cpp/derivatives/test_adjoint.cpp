@@ -233,7 +233,7 @@ namespace
         return theme == "arrivals" || theme == "latency" || theme == "goodput" || theme == "pools";
     }
     // Of all quantities, or of those that take an input.
-    int compare_all(const std::map<int, double>& supplied, std::optional<int> taken = {})
+    int compare_all(const std::map<int, double>& supplied, std::optional<int> input = {})
     {
         int compared = 0;
         for (int q = 0; q < registry().size(); ++q)
@@ -244,7 +244,7 @@ namespace
             // coefficients of the two terms equal and opposite as they must be, are nearer the truth.
             const double known_to = registry()[q].name == "optimal_lifetime_saving" ? 1e-4 : 1e-8;
             Asked problem(q, supplied);
-            if (taken && std::find(problem.by.begin(), problem.by.end(), *taken) == problem.by.end())
+            if (input && std::find(problem.by.begin(), problem.by.end(), *input) == problem.by.end())
                 continue;
             const std::vector<double> elasticities = problem.derivatives(Derivative::elasticity),
                                       slopes = problem.derivatives(Derivative::slope);

@@ -64,19 +64,19 @@ namespace
         try
         {
             const int root = closure.node(quantity);
-            std::map<int, int> place;
+            std::map<int, int> numbering;
             for (const int i : in_order(graph, {root}, [](int) { return false; }))
             {
                 const Node& n = graph[i];
                 if (n.is_literal() && i != root)
                     continue;
-                place.emplace(i, int(place.size()));
+                numbering.emplace(i, int(numbering.size()));
                 text << int(n.op) << ' ' << n.axes << ' ' << math::bits(n.value) << ' ' << n.routine;
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                     text << (graph[n.argument[k]].is_literal() ? " = " : " ")
                          << (graph[n.argument[k]].is_literal()
                                  ? std::int64_t(math::bits(graph[n.argument[k]].value))
-                                 : place.at(n.argument[k]));
+                                 : numbering.at(n.argument[k]));
                 text << '\n';
             }
         }
