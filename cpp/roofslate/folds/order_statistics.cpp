@@ -115,6 +115,25 @@ namespace roofslate
                 counts_[k].parts.assign(std::size_t(width(s.low, s.high) >> s.shift) + 1, 0);
     }
 
+    std::size_t append_within(
+        const InstructionSet& set,
+        const double* values,
+        std::size_t n,
+        double low,
+        double high,
+        std::vector<double>& to)
+    {
+        constexpr std::size_t at_once = 1024;
+        double buffer[at_once + widest_strip];
+        std::size_t below = 0;
+        for (std::size_t done = 0; done < n; done += at_once)
+        {
+            std::size_t inside;
+            below += set.within(values + done, std::min(at_once, n - done), low, high, buffer, &inside);
+            to.insert(to.end(), buffer, buffer + inside);
+        }
+        return below;
+    }
     void OrderStatistics::Tally::take(std::size_t row, const double* values, std::size_t n)
     {
         if (of_.values_[row] < 0)
@@ -130,15 +149,7 @@ namespace roofslate
             const double low = s.low, high = s.high;
             Counts& c = counts_[k];
             if (s.collected)
-            {
-                for (std::size_t done = 0; done < n; done += at_once)
-                {
-                    std::size_t inside;
-                    c.below += std::int64_t(
-                        set_.within(values + done, std::min(at_once, n - done), low, high, buffer_, &inside));
-                    c.values.insert(c.values.end(), buffer_, buffer_ + inside);
-                }
-            }
+                c.below += std::int64_t(append_within(set_, values, n, low, high, c.values));
             else
             {
                 c.below += std::int64_t(set_.below(values, n, low));

@@ -18,6 +18,15 @@ namespace roofslate
     }
     inline double value_of(std::int64_t key) { return math::from_bits(std::uint64_t(key < 0 ? key ^ INT64_MAX : key)); }
 
+    // Appends the values inside a stretch, both ends with it, and returns how many are below it.
+    std::size_t append_within(
+        const InstructionSet& set,
+        const double* values,
+        std::size_t n,
+        double low,
+        double high,
+        std::vector<double>& to);
+
     class OrderStatistics
     {
     public:
@@ -44,11 +53,9 @@ namespace roofslate
                 std::vector<double> values; // the values inside
                 std::vector<std::uint32_t> parts; // or how many in each part
             };
-            static constexpr std::size_t at_once = 1024;
             const OrderStatistics& of_;
             const InstructionSet& set_;
             std::vector<Counts> counts_;
-            double buffer_[at_once + widest_strip];
             std::vector<std::int64_t> defined_; // values of each row that are not NaN
         };
         void end_pass(std::vector<Tally*> tallies);

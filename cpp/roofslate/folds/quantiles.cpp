@@ -204,17 +204,10 @@ namespace roofslate
                     kept_point,
                     [&] { return Collected(stretches.size()); },
                     [&](Collected& values_of, const double* values, std::size_t n) {
-                        constexpr std::size_t at_once = 1024;
-                        double buffer[at_once + widest_strip];
                         for (std::size_t k = 0; k < stretches.size(); ++k)
                         {
                             const double low = value_of(stretches[k].keys.low), high = value_of(stretches[k].keys.high);
-                            for (std::size_t done = 0; done < n; done += at_once)
-                            {
-                                std::size_t inside;
-                                set.within(values + done, std::min(at_once, n - done), low, high, buffer, &inside);
-                                values_of[k].insert(values_of[k].end(), buffer, buffer + inside);
-                            }
+                            append_within(set, values, n, low, high, values_of[k]);
                         }
                     },
                     [&](const Collected& values_of) {
