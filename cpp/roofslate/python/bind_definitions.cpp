@@ -7,51 +7,94 @@ namespace roofslate::binding
 {
     namespace
     {
-        py::dict described(const Registry& registry, const Entry& e)
+        // Facts of the quantities from a position on, a column each: a key is made once, and a name once.
+        class Columns
         {
-            const auto name_or_none = [&](int i) {
-                return i < 0
-                    ? py::object(py::none())
-                    : py::object(py::str(registry[i].name.data(), registry[i].name.size()));
-            };
-            py::list choices, needs;
-            for (const char* c : e.spec->choices)
-                if (c)
-                    choices.append(c);
-            for (const int n : e.needs)
-                needs.append(name_or_none(n));
-            py::list implied_by, implied_values;
-            for (std::size_t k = 0; k < e.implied_by.size(); ++k)
+        public:
+            Columns(const Registry& registry, int first)
+                : registry_(registry), first_(first), names_(std::size_t(registry.size()))
             {
-                implied_by.append(name_or_none(e.implied_by[k]));
-                implied_values.append(e.spec->implied_value[k]);
             }
-            py::dict d;
-            d["name"] = std::string(e.name), d["theme"] = std::string(e.theme);
-            d["symbol"] = e.spec->symbol, d["unit"] = e.spec->unit, d["brief"] = e.spec->brief,
-            d["source"] = e.spec->source;
-            d["computed"] = e.computed(), d["low"] = e.spec->low, d["high"] = e.spec->high,
-            d["above_low"] = e.spec->above_low;
-            d["ideal"] = e.spec->has_ideal ? py::object(py::float_(e.spec->ideal_value)) : py::object(py::none());
-            d["default"] = e.spec->has_default ? py::object(py::float_(e.spec->default_value)) : py::object(py::none());
-            d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
-            d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
-            d["implied_by"] = py::tuple(implied_by), d["implied_values"] = py::tuple(implied_values);
-            d["replaced_by"] = name_or_none(e.replaced_by);
-            py::list replaced_where, replaced_unless;
-            for (const int n : e.replaced_where)
-                replaced_where.append(name_or_none(n));
-            for (const int n : e.replaced_unless)
-                replaced_unless.append(name_or_none(n));
-            d["replaced_where"] = py::tuple(replaced_where);
-            d["replaced_unless"] = py::tuple(replaced_unless);
-            d["changed"] = name_or_none(e.changed);
-            d["changed_value"] = e.changed >= 0 && e.needs.size() == 1
-                ? py::object(py::float_(e.spec->changed_value))
-                : py::object(py::none());
-            d["formula"] = formula_of_entry(registry, e, Notation::text),
-            d["latex"] = formula_of_entry(registry, e, Notation::latex);
-            return d;
+            template <class Fact> void add(const char* key, const Fact& fact_of)
+            {
+                py::list column(std::size_t(registry_.size() - first_));
+                for (int i = first_; i < registry_.size(); ++i)
+                    column[std::size_t(i - first_)] = fact_of(registry_[i]);
+                columns_[key] = std::move(column);
+            }
+            py::object name(int i)
+            {
+                if (i < 0)
+                    return py::none();
+                py::object& name = names_[std::size_t(i)];
+                if (!name)
+                    name = text(registry_[i].name);
+                return name;
+            }
+            py::tuple names(const std::vector<int>& positions)
+            {
+                py::tuple all(positions.size());
+                for (std::size_t k = 0; k < positions.size(); ++k)
+                    all[k] = name(positions[k]);
+                return all;
+            }
+            static py::str text(std::string_view x) { return {x.data(), x.size()}; }
+            static py::object number(bool known, double x)
+            { return known ? py::object(py::float_(x)) : py::object(py::none()); }
+            py::dict columns() && { return std::move(columns_); }
+
+        private:
+            const Registry& registry_;
+            int first_;
+            std::vector<py::object> names_; // made when they are first needed
+            py::dict columns_;
+        };
+        // All but the texts of formulas, which take longer and are rarely read.
+        py::dict describe(const Registry& registry, int first)
+        {
+            Columns columns(registry, first);
+            int position = first;
+            columns.add("name", [&](const Entry&) { return columns.name(position++); });
+            columns.add("theme", [](const Entry& e) { return Columns::text(e.theme); });
+            columns.add("symbol", [](const Entry& e) { return py::str(e.spec->symbol); });
+            columns.add("unit", [](const Entry& e) { return py::str(e.spec->unit); });
+            columns.add("brief", [](const Entry& e) { return py::str(e.spec->brief); });
+            columns.add("source", [](const Entry& e) { return py::str(e.spec->source); });
+            columns.add("computed", [](const Entry& e) { return py::bool_(e.computed()); });
+            columns.add("low", [](const Entry& e) { return py::float_(e.spec->low); });
+            columns.add("high", [](const Entry& e) { return py::float_(e.spec->high); });
+            columns.add("above_low", [](const Entry& e) { return py::bool_(e.spec->above_low); });
+            columns.add("ideal", [](const Entry& e) {
+                return Columns::number(e.spec->has_ideal, e.spec->ideal_value);
+            });
+            columns.add("default", [](const Entry& e) {
+                return Columns::number(e.spec->has_default, e.spec->default_value);
+            });
+            columns.add("choices", [](const Entry& e) {
+                py::list words;
+                for (const char* word : e.spec->choices)
+                    if (word)
+                        words.append(word);
+                return py::tuple(words);
+            });
+            columns.add("needs", [&](const Entry& e) { return columns.names(e.needs); });
+            columns.add("fallback", [&](const Entry& e) { return columns.name(e.fallback); });
+            columns.add("bound", [&](const Entry& e) { return columns.name(e.bound); });
+            columns.add("implied_by", [&](const Entry& e) { return columns.names(e.implied_by); });
+            columns.add("implied_values", [](const Entry& e) {
+                py::tuple values(e.implied_by.size());
+                for (std::size_t k = 0; k < e.implied_by.size(); ++k)
+                    values[k] = e.spec->implied_value[k];
+                return values;
+            });
+            columns.add("replaced_by", [&](const Entry& e) { return columns.name(e.replaced_by); });
+            columns.add("replaced_where", [&](const Entry& e) { return columns.names(e.replaced_where); });
+            columns.add("replaced_unless", [&](const Entry& e) { return columns.names(e.replaced_unless); });
+            columns.add("changed", [&](const Entry& e) { return columns.name(e.changed); });
+            columns.add("changed_value", [](const Entry& e) {
+                return Columns::number(e.changed >= 0 && e.needs.size() == 1, e.spec->changed_value);
+            });
+            return std::move(columns).columns();
         }
         py::list described_formats()
         {
@@ -69,14 +112,6 @@ namespace roofslate::binding
             }
             return formats;
         }
-        py::list describe(const Registry& registry, int first)
-        {
-            py::list all;
-            for (int i = first; i < registry.size(); ++i)
-                all.append(described(registry, registry[i]));
-            return all;
-        }
-
         using DefinitionTuple =
             std::tuple<std::string, std::string, std::string, std::string, std::string, Steps>; // name, symbol, unit,
                                                                                                 // brief, source, steps
@@ -154,7 +189,17 @@ namespace roofslate::binding
             &describe,
             py::arg("registry"),
             py::arg("first"),
-            "Describes the quantities of a registry, starting at a position.");
+            "Describes the quantities of a registry, starting at a position: a list for each fact.");
+        m.def(
+            "formula_of_quantity",
+            [](const Registry& registry, const std::string& name, bool latex) {
+                const Entry& e = registry[registry.at(name)];
+                return formula_of_entry(registry, e, latex ? Notation::latex : Notation::text);
+            },
+            py::arg("registry"),
+            py::arg("quantity"),
+            py::arg("latex"),
+            "The formula of a quantity as text or LaTeX; empty for an input.");
         m.def(
             "steps",
             [](const std::string& name) {

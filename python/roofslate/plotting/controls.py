@@ -113,8 +113,6 @@ def _parameter(name: str) -> Quantity:
         needs=(),
         fallback=None,
         bound=None,
-        formula="",
-        latex="",
     )
 
 

@@ -129,8 +129,6 @@ class Quantity:
     needs: tuple[str, ...]
     fallback: str | None
     bound: str | None
-    formula: str
-    latex: str
     ideal: float | None = None
     implied_by: tuple[str, ...] = ()
     implied_values: tuple[float, ...] = ()
@@ -140,6 +138,22 @@ class Quantity:
     changed: str | None = None
     changed_value: float | None = None
     definitions: tuple[Definition, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def formula(self) -> str:
+        """The formula as text; empty for an input."""
+        return self._formula(latex=False)
+
+    @cached_property
+    def latex(self) -> str:
+        """The formula as LaTeX; empty for an input."""
+        return self._formula(latex=True)
+
+    def _formula(self, *, latex: bool) -> str:
+        if not self.computed:
+            return ""
+        registry = Registry(None, self.definitions) if self.definitions else BUILT_IN
+        return _core.formula_of_quantity(registry, self.name, latex)
 
     @property
     def used_by(self) -> tuple[str, ...]:
@@ -262,14 +276,16 @@ class Registry(_core.Registry):
 
     def _described(self, known: Mapping[str, Quantity]) -> dict[str, Quantity]:
         entries_of = dict(known)
-        for described in _core.describe(self, len(known)):
-            name = described["name"]
-            definitions: tuple[Definition, ...] = ()
+        columns = _core.describe(self, len(known))
+        facts = tuple(columns)
+        for values in zip(*columns.values(), strict=True):
+            built = object.__new__(Quantity)
+            described = vars(built)  # frozen, it would set each field by a call
+            described.update(zip(facts, values, strict=True), definitions=())
             if self.definitions:
-                sources = {name}.union(d.name for need in described["needs"] for d in entries_of[need].definitions)
-                definitions = tuple(d for d in self.definitions if d.name in sources)
-            entries_of[name] = built = object.__new__(Quantity)
-            vars(built).update(described, definitions=definitions)  # frozen, it would set each of 18 fields by a call
+                sources = {built.name}.union(d.name for need in built.needs for d in entries_of[need].definitions)
+                described["definitions"] = tuple(d for d in self.definitions if d.name in sources)
+            entries_of[built.name] = built
         return entries_of
 
     def definitions_of(self, names: Iterable[str]) -> tuple[Definition, ...]:

@@ -1,6 +1,7 @@
 """The registry as Python shows it, and the steps of adding a quantity."""
 
 import html
+import pickle
 import re
 
 import pandas as pd
@@ -150,3 +151,14 @@ def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):
         if isinstance(expected, complex) or math.isnan(got):
             continue
         assert got == pytest.approx(expected, rel=1e-13, abs=0), name
+
+
+def test_a_defined_quantity_has_its_formula_outside_its_scope():
+    with rs.definitions():
+        rs.define("twice_the_pass", "s", lambda pass_time: 2 * pass_time, brief="two")
+        rs.define("four_passes", "s", lambda twice_the_pass: 2 * twice_the_pass, brief="four")
+        quantity = rs.quantity("four_passes")
+    for q in (quantity, pickle.loads(pickle.dumps(quantity))):
+        assert q.formula == "four_passes = 2 * twice_the_pass"
+        assert "twice" in q.latex
+        assert not rs.quantity("context_length").formula
