@@ -28,7 +28,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 MOST_GROWTH = 5.0  # MB
-_ONE_ARENA = "MALLOC_ARENA_MAX"  # of glibc
+# Otherwise each thread has a heap with random growth, and Arrow keeps what threads have freed.
+_ALLOCATORS = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 CALLS = (
     "evaluate", "evaluate, shared axes", "evaluate, out", "value", "frame", "best", "pareto", "count", "histogram",
     "quantiles", "bounds", "sample", "folds of a sample", "sobol", "solve", "gradient", "sensitivity", "tornado",
@@ -151,8 +152,8 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=8, help="how many ask at once")
     parser.add_argument("--questions", type=int, default=40, help="per call")
     given = parser.parse_args()
-    if _ONE_ARENA not in os.environ:  # otherwise each thread has a heap with random growth
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, _ONE_ARENA: "1"})
+    if not _ALLOCATORS.keys() <= os.environ.keys():
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **_ALLOCATORS})
     faulthandler.enable()
     warnings.simplefilter("ignore")
     codes = drawn(given.questions)
