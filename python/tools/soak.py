@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 MOST_GROWTH = 5.0  # MB
-# Otherwise each thread has a heap with random growth, and Arrow keeps what threads have freed.
+# Otherwise each thread has a heap with random growth, and Arrow keeps freed memory.
 _ALLOCATORS = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 CALLS = (
     "evaluate", "evaluate, shared axes", "evaluate, out", "value", "frame", "best", "pareto", "count", "histogram",

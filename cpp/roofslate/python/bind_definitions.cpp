@@ -7,7 +7,7 @@ namespace roofslate::binding
 {
     namespace
     {
-        // Facts of the quantities from a position on, a column each: a key is made once, and a name once.
+        // Facts of all quantities after a position, in columns. Each key and each name is made once.
         class Columns
         {
         public:

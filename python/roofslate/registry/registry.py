@@ -141,12 +141,12 @@ class Quantity:
 
     @cached_property
     def formula(self) -> str:
-        """The formula as text; empty for an input."""
+        """The formula as text, empty for an input."""
         return self._formula(latex=False)
 
     @cached_property
     def latex(self) -> str:
-        """The formula as LaTeX; empty for an input."""
+        """The formula as LaTeX, empty for an input."""
         return self._formula(latex=True)
 
     def _formula(self, *, latex: bool) -> str:
