@@ -223,14 +223,16 @@ namespace roofslate
         for (const std::size_t side : {0, 1})
         {
             for (std::size_t i = 0; i < n; ++i)
-                y_[i] = roots[i] * (side ? 1 + side_share : 1 - side_share);
+                y_[i] = side
+                    ? std::min(roots[i] * (1 + side_share), wholes[i].b)
+                    : std::max(roots[i] * (1 - side_share), wholes[i].a);
             evaluate(of.data(), n);
             for (std::size_t i = 0; i < n; ++i)
             {
                 ends[side][i] = end(i);
                 const Meeting met = meeting(i, wholes[i]);
                 hidden[i] |= met == Meeting::hidden;
-                if (met == Meeting::root && !closed[i] && y_[i] >= wholes[i].a && y_[i] <= wholes[i].b)
+                if (met == Meeting::root && !closed[i])
                 {
                     closed[i] = true;
                     const int flag = values_[Look::hazy][i] != 0 ? Crossings::hazy : 0;

@@ -464,9 +464,11 @@ namespace roofslate
             // sides agree best, for an inequality into a boundary, or none if it fails only in between.
             static void merge(std::vector<Interval>& roots, bool equal)
             {
-                std::stable_sort(roots.begin(), roots.end(), [](const Interval& a, const Interval& b) {
-                    return a.from < b.from;
-                });
+                const auto is_first = [](const Interval& a, const Interval& b) { // of a single value the beginning
+                    const bool begins = (a.flags & Crossings::begins) && !(b.flags & Crossings::begins);
+                    return a.from < b.from || (a.from == b.from && begins);
+                };
+                std::stable_sort(roots.begin(), roots.end(), is_first);
                 std::size_t count = 0;
                 for (std::size_t k = 0, next; k < roots.size(); k = next)
                 {

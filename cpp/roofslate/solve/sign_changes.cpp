@@ -7,6 +7,7 @@ namespace roofslate
     {
         constexpr double narrow_share = 0x1p-26;  // stretches that are not split where their ends differ
         constexpr double closest_share = 0x1p-48; // ... at all: there are a few numbers in it
+        constexpr double many_numbers_share = 64 * closest_share;
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
         constexpr double beside_share = 0x1p-20;  // roots as near to the first one are looked for too
         constexpr double clear_share = 0x1p-10;          // of how far sides are apart at ends, in between
@@ -127,6 +128,8 @@ namespace roofslate
             const Verdict verdict = judge(s, i);
             if (verdict == Verdict::settled || verdict == Verdict::settled_and_left)
                 conclude(s, proof(Proof::sure, i) != 0 || proof(Proof::level, i) != 0);
+            if (verdict == Verdict::agreed)
+                crossings_.add(s.point, s.a, s.b, std::min(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart)), 0);
             if (verdict == Verdict::left || verdict == Verdict::settled_and_left)
                 leave(s);
             if (verdict == Verdict::split)
@@ -143,8 +146,14 @@ namespace roofslate
     {
         const bool known = proof(Proof::known, lane) != 0;
         const double a = state(s.at_a), b = state(s.at_b);
-        if (proof(Proof::nothing, lane) != 0) // of an inequality it may end where nothing but rounding is left
-            return equal_ || a == b ? Verdict::none : Verdict::settled;
+        if (proof(Proof::nothing, lane) != 0)
+        {
+            if (equal_ && (a == 0 || b == 0)) // but the sides agree within rounding there
+                return a != b || proof(Proof::level, lane) != 0 || s.b / s.a - 1 <= narrow_share
+                    ? Verdict::settled
+                    : Verdict::split;
+            return equal_ || a == b ? Verdict::none : Verdict::settled; // it may end where nothing but rounding is left
+        }
         if (a == b && proof(Proof::level, lane) != 0
             && !(equal_ && a != 0 && proof(Proof::level, lane) == pinched_level))
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
@@ -153,8 +162,16 @@ namespace roofslate
             return Verdict::none;
         if (proof(Proof::once, lane) != 0 && !(a == b && (hides_a || hides_b)))
             return Verdict::settled;
-        if (a == b && (is_clear(s, lane) || (a != 0 && is_drowned(s, lane))))
+        if (a == b && is_clear(s, lane))
             return Verdict::none;
+        if (a == b && a != 0 && is_drowned(s, lane))
+        {
+            const bool agree = s.at_a.near == agreed_and_near && s.at_b.near == agreed_and_near;
+            if (!equal_ || !agree)
+                return Verdict::none;
+            if (s.b / s.a - 1 > many_numbers_share)
+                return Verdict::agreed;
+        }
         const bool telling = known || !scans_;
         if (a == b)
             return judge_alike(s, lane, telling);
@@ -167,7 +184,8 @@ namespace roofslate
     bool HalfLine::moves_away(const Stretch& s, std::size_t lane) const
     {
         const bool rises = proof(Proof::least, lane) >= 0, falls = proof(Proof::greatest, lane) <= 0;
-        const double a = hides(s.at_a) ? 0 : s.at_a.apart, b = hides(s.at_b) ? 0 : s.at_b.apart;
+        const auto apart = [&](const End& end) { return hides(end) || end.state == 0 ? 0 : end.apart; };
+        const double a = apart(s.at_a), b = apart(s.at_b);
         return (rises && (a > 0 || b < 0)) || (falls && (a < 0 || b > 0));
     }
     // Rounding may have made the sign.

@@ -146,6 +146,7 @@ namespace roofslate
         {
             none, // nothing turns inside
             settled, // the ends decide
+            agreed, // within rounding the sides agree all along
             split,
             left, // nothing more can be proved
             settled_and_left,

@@ -177,6 +177,46 @@ def test_solutions_at_the_ends_of_what_doubles_hold(unknown, condition, given, s
             [1.0],
             "",
         ),
+        # a kink whose tip touches the limit
+        ("feed_forward_instance_time", "instance_balance == 1", {"attention_instance_time": 0.004}, [0.004], ""),
+        # only at the lower end, below a jump
+        (
+            "dragonfly_group",
+            "link_imbalance == 26.473309090909094",
+            {
+                "hardware": "RTX PRO 6000",
+                "exchange_chips": 5,
+                "chips": 16000,
+                "torus_wiring": "rings",
+                "dragonfly_board": 4,
+                "dragonfly_links": 9.1002,
+            },
+            [4.0, 5.0, 8.0],
+            "",
+        ),
+        # at the lower end within rounding, from where the sides go apart
+        (
+            "experts",
+            "optimizer_state_bytes == 541596843.8240001",
+            {
+                "model": "MiniMax-M3-NVFP4",
+                "hardware": "TPU 8t pod",
+                "optimizer_bytes_per_weight": 12,
+                "matrices_per_expert": 3,
+                "lora_rank": 11,
+                "pipeline_stages": 61,
+            },
+            [4.0, 39662.523],
+            "",
+        ),
+        # at a single value above a pole, and nowhere around it
+        (
+            "dragonfly_board",
+            "dragonfly_load <= 1",
+            {"expert_parallel": 136, "scale_up_domain": 30, "global_links": 1},
+            [1.0, 30.0],
+            "",
+        ),
         # 0 / 0 at the end of the range is no root, but its neighbors are
         ("acceptance_rate", "(1 - acceptance_rate) / (1 - acceptance_rate) == 1", {}, [0.0, 1 - 2.4e-15], ""),
     ],

@@ -475,7 +475,10 @@ class _Tape:
             return self._choice(*operands)
         self.taken.add(operation)
         function = EXACT.get(operation) or NEARLY.get(operation) or ROUTINES[operation]
-        values = np.asarray(function(*map(self.at, operands)))
+        arguments = [self.at(operand) for operand in operands]
+        if operation in ROUTINES:
+            arguments = [x.astype(np.float64) if x.dtype == np.longdouble else x for x in arguments]
+        values = np.asarray(function(*arguments))
         return values.astype(np.float64) if values.dtype == bool else values
 
     def _choice(self, condition: int, one: int, other: int) -> Values:

@@ -13,7 +13,7 @@ from questions.draw import Chance, Scenario, computed, quantity
 from roofslate import errors
 from roofslate.grid.read import Settled
 
-from support.evaluator import ROUTINES, Evaluator
+from support.evaluator import Evaluator
 
 SCANNED = 2001
 EPSILON = 2.0**-52
@@ -52,11 +52,9 @@ class Question:
     def rounding(self, x: np.ndarray) -> np.ndarray:
         """Return the distance of values from an independent evaluation in long doubles.
 
-        On x86 these have 64 bits.
+        On x86 these have 64 bits. Routines take doubles.
         """
         doubles = Evaluator({**self.inputs, self.unknown: x}, [self.name])
-        if not doubles.at_first().taken(self.name).isdisjoint(ROUTINES):  # which take doubles
-            return np.zeros(x.shape)
         evaluator = Evaluator.of_numbers({name: np.asarray(v, np.longdouble) for name, v in doubles.given.items()})
         with np.errstate(all="ignore"):
             off = np.abs(np.reshape(np.broadcast_to(evaluator[self.name], x.shape), x.shape) - self.values(x))
@@ -104,12 +102,22 @@ def draw(seed: int, *, absurd: bool) -> Question | None:
         c = float(question.values(np.array([start]))[0])
     except REFUSED:
         return None
-    if not math.isfinite(c):
+    if not math.isfinite(c) or not _is_own(question, c):
         return None
     if chance.yes(0.2):
         c = c * chance.choice([0.5, 0.9, 1.1, 2.0, 100.0])
     question.limit = c
     return question
+
+
+def _is_own(question: Question, value: float) -> bool:
+    """Return True if neighbors do not change the value, as the rule for layouts may."""
+    start = question.start
+    with_others = np.unique(np.clip([start * 1e-6, start, start * 1e6], question.low, question.high))
+    try:
+        return float(question.values(with_others)[with_others == start][0]) == value
+    except REFUSED:
+        return False
 
 
 def _catalog(keyword: str) -> Any:
@@ -126,7 +134,8 @@ class Scan:
         self.v = self.values(self.x)
         self.tolerance = np.full(self.x.shape, CLOSE * abs(question.limit))
         with np.errstate(invalid="ignore", over="ignore"):
-            doubtful = np.abs(self.v - question.limit) <= 1e-3 * abs(question.limit) + 1e-300
+            near = math.inf if in_more_digits else 1e-3 * abs(question.limit) + 1e-300
+            doubtful = np.abs(self.v - question.limit) <= near
         if doubtful.any():
             self.tolerance[doubtful] += self.noise(self.x[doubtful])
 
@@ -154,13 +163,15 @@ class Scan:
     def values(self, x: np.ndarray) -> np.ndarray:
         return self.question.values(x)
 
-    def noise(self, x: np.ndarray) -> np.ndarray:
+    def noise(self, x: np.ndarray, *, steady: bool = False) -> np.ndarray:
         """Return the change of a value among neighbors of x, except for one jump.
 
-        Unsteady changes are measured a bit farther. The distance from the formula in more digits also counts: terms
-        that cancel may be off by the same on many neighbors.
+        Unsteady changes are measured a bit farther, unless only neighbors count. The distance from the formula in more
+        digits also counts: terms that cancel may be off by the same on many neighbors.
         """
-        moves = np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-20, 1))
+        moves = self._moves(x, EPSILON, 0)
+        if not steady:
+            moves = np.maximum(moves, self._moves(x, 2.0**-20, 1))
         return np.maximum(moves, 4 * self.question.rounding(x)) if self.in_more_digits else moves
 
     def _moves(self, x: np.ndarray, width: float, drift: int) -> np.ndarray:
@@ -274,7 +285,7 @@ def _bisected(scan: Scan, a: np.ndarray, b: np.ndarray, sign: np.ndarray) -> lis
     order = np.argsort(both)
     v = np.empty_like(both)
     v[order] = scan.values(both[order])
-    tolerance = _tolerance(scan, a)
+    tolerance = CLOSE * abs(c) + scan.noise(a, steady=True)
     va, vb = v[: a.size], v[a.size :]
     tolerance = np.minimum(tolerance, 0.01 * abs(c) + CLOSE)  # more is a jump or a pole
     smooth = (np.abs(va - c) <= tolerance) & (np.abs(vb - c) <= tolerance)
@@ -304,10 +315,11 @@ def _stretch(scan: Scan, x: float, r: float) -> bool:
     if r == 0 or not math.isfinite(r):
         r = math.copysign(abs(x) * (1e-6 if r == 0 else 1e6), x)
         r = min(max(r, q.low), q.high)
-    a, b = min(x, r), max(x, r)
-    if a * b <= 0:
-        return False
-    between = math.copysign(1, x) * np.geomspace(abs(a), abs(b), 33)[1:-1]
+    if x * r <= 0:
+        to_zero = np.geomspace(1, 1e-30, 33)
+        between = np.concatenate([x * to_zero, r * to_zero])
+    else:
+        between = math.copysign(1, x) * np.geomspace(min(abs(x), abs(r)), max(abs(x), abs(r)), 33)[1:-1]
     between = np.unique(np.clip(between, q.low, q.high))
     return bool((np.abs(scan.values(between) - q.limit) <= _tolerance(scan, between)).all())
 
@@ -320,9 +332,10 @@ def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
 
 def _touches(scan: Scan, x: float) -> bool:
     """It holds at one value, or below the resolution, and neither below nor above."""
-    if not math.isfinite(x) or x == 0:
+    if not math.isfinite(x):
         return False
-    around = np.sort(x * (1 + RESOLUTION * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])))
+    steps = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    around = np.sort(x * (1 + RESOLUTION * steps)) if x else 1e-75 * steps
     return scan.question.holds(scan.values(around)).tolist() == [False, False, True, False, False]
 
 
