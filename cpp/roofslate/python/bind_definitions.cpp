@@ -7,7 +7,7 @@ namespace roofslate::binding
 {
     namespace
     {
-        // Facts of all quantities after a position, in columns. Each key and each name is made once.
+        // Facts of all quantities, starting at a position, in columns. Each key and each name is made once.
         class Columns
         {
         public:

@@ -8,10 +8,9 @@ from support.solve_questions import MANY, REFUSED, complaints, draw
 from support.solving import CLOSE, near, solve
 
 SLICE, MORE = 60, 600  # seeds; every other one has usual sizes
-# of questions, any of the three views: 3.3% of 1,338 (seeds 270000 to 273000), 5.7% of 264 (seeds 1000 to 1600). Most
-# are of stepwise quantities of networks and pages, and of rollouts.
-MOST_UNDECIDED = 0.07
-MOST_WRONG = 0.002  # none of 1,338, 0.12% of 860, 0.06% of 19,206
+# of questions, any of the three views: 2.3% of 22,057 (seeds 400000 to 450000). Most have a plateau at their limit, or
+# take the difference of two terms that nearly cancel. None of 3,600 answers is wrong (seeds 500000 to 508000).
+MOST_UNDECIDED = 0.04
 
 
 def asked(seeds):
@@ -45,7 +44,7 @@ def test_answers_agree_with_a_scan(part):
 def test_more_answers_agree_with_a_scan():
     count, wrong, undecided = asked(range(1000, 1000 + MORE))
     assert count >= 0.4 * MORE  # the others cannot be answered: their inputs contradict each other
-    assert len(wrong) <= MOST_WRONG * count, wrong
+    assert not wrong
     assert undecided <= MOST_UNDECIDED * count
 
 
