@@ -73,13 +73,11 @@ namespace roofslate
                 let_go(run(arrival_)[1]);
         }
         static constexpr Kind later[]{halving, far, returning, far}, halved[]{halving, far, halving, far};
+        const Kind* const afterwards = one_way_ ? halved : later;
         const auto kind_of = [&](int step) {
             if (step < 0)
                 return halving;
-            return step < far_steps ? far
-                : step < newton_steps
-                ? near
-                : (one_way_ ? halved : later)[(step - newton_steps) % 4];
+            return step < far_steps ? far : step < newton_steps ? near : afterwards[(step - newton_steps) % 4];
         };
         if (one_way_)
             for (std::size_t i = 0; i < lanes; ++i)
