@@ -426,11 +426,16 @@ namespace
         for (const double x : slow.memory)
             ASSERT_TRUE(same_bits(x, slow.memory.front()));
         options.report = [&](std::size_t, std::size_t) { return false; };
-        const auto start = std::chrono::steady_clock::now();
-        EXPECT_THROW(store(slow.graph, {slow.output}, options), Interrupted);
+        std::chrono::nanoseconds shortest = std::chrono::hours(1); // of some, as other work may delay one
+        for (int call = 0; call < 5; ++call)
+        {
+            const auto start = std::chrono::steady_clock::now();
+            EXPECT_THROW(store(slow.graph, {slow.output}, options), Interrupted);
+            shortest = std::min<std::chrono::nanoseconds>(shortest, std::chrono::steady_clock::now() - start);
+        }
         if (!sanitized)
         {
-            EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+            EXPECT_LT(shortest, std::chrono::milliseconds(200));
         }
         store(slow.graph, {slow.output}, {}); // and the engine goes on working
         EXPECT_EQ(slow.memory.front(), slow.memory.back());
