@@ -56,8 +56,9 @@ def test_streams_that_are_not_needed_may_be_closed(tmp_path):
 def test_ctrl_c_while_modules_load():
     """Whenever it comes, once the package is entered: 130, and not a word."""
     program = (
-        f"{INTERRUPTIBLE}\nfrom roofslate.__main__ import start\nprint(flush=True)\n"
-        "import sys\nsys.argv[0] = 'roofslate'\nstart()"
+        f"{INTERRUPTIBLE}\nimport sys\nimport roofslate.__main__ as entry\nload = entry.import_module\n"
+        "def announced(name):\n    print(flush=True)\n    return load(name)\n"
+        "entry.import_module = announced\nsys.argv[0] = 'roofslate'\nentry.start()"
     )
     command = [sys.executable, "-c", program, "evaluate", "pass_tokens", "batch_size=1:9:20000000", "-f", "csv"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
