@@ -112,6 +112,7 @@ namespace roofslate::binding
             }
             return formats;
         }
+
         using DefinitionTuple =
             std::tuple<std::string, std::string, std::string, std::string, std::string, Steps>; // name, symbol, unit,
                                                                                                 // brief, source, steps
