@@ -61,12 +61,15 @@ function render({ model, el }) {
   element("button", { type: "button", textContent: "Reset", onclick: () => move("", "reset", true) }, cards);
 
   const follow = () => {
+    const focused = el.getRootNode().activeElement; // the document's own would be the host of a shadow root
     for (const control of model.get("controls")) {
       const own = parts.get(control.name);
+      const types = own.field && own.field === focused && own.field.value !== own.sent;
       if (own.menu) own.menu.value = control.value;
       if (own.check) own.check.checked = control.value;
-      if (own.field) own.field.value = own.sent = control.value;
-      if (own.slider && document.activeElement !== own.slider) own.slider.value = control.slider.value;
+      own.sent = control.value;
+      if (own.field && !types) own.field.value = control.value; // an answer does not overwrite half-typed text
+      if (own.slider && own.slider !== focused) own.slider.value = control.slider.value;
       own.slider?.setAttribute("aria-valuetext", control.value); // a screen reader says the number, not the step
     }
   };
