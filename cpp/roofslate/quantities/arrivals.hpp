@@ -35,13 +35,6 @@ namespace roofslate::quantities
                 .one_of("chunked", "first")
                 .by_default(0);
     };
-    struct step_token_budget
-    {
-        static constexpr Spec spec =
-            Spec("C", "token", "token budget per step (max_num_batched_tokens, chunked_prefill_size)", "Q6")
-                .positive(infinite)
-                .by_default(8192);
-    };
     struct max_running_sequences
     {
         static constexpr Spec spec =
@@ -818,7 +811,6 @@ namespace roofslate::quantities
         router,
         arrival_cv,
         prompt_policy,
-        step_token_budget,
         max_running_sequences,
         single_sequence,
         replica_arrival_rate,

@@ -239,6 +239,35 @@ namespace roofslate::quantities
             return select(t_h == T(0.0), time, choose(mode, time, max(time, n * t_h / B_p))) / P;
         }
     };
+    // Clients in lockstep send together, and again when all of their outputs have ended together.
+    struct lockstep_share
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda_l", "1", "fraction of clients in lockstep (equal lengths, prefill first)", "Q13")
+                .range(0, 1)
+                .by_default(0);
+    };
+    struct step_token_budget
+    {
+        static constexpr Spec spec =
+            Spec("C", "token", "token budget per step (max_num_batched_tokens, chunked_prefill_size)", "Q6")
+                .positive(infinite)
+                .by_default(8192);
+    };
+    struct prompts_per_step
+    {
+        static constexpr Spec spec = Spec("n_m", "1", "prompts per prefill step of clients in lockstep", "Q13");
+        template <class T> static constexpr T formula(
+            in<running_sequences, T> B,
+            in<attention_data_parallel, T> G_d,
+            in<step_token_budget, T> C,
+            in<fresh_input_tokens, T> I)
+        {
+            const T per_step = max(floor(count(C) / max(count(I), 1.0)), 1.0);
+            return max(min(per_step, count(B) / G_d), 1.0);
+        }
+    };
+
     struct prompts_per_pass
     {
         static constexpr Spec spec =
@@ -247,8 +276,13 @@ namespace roofslate::quantities
             in<prompt_batch, T> B_p,
             in<batch_size, T> B,
             in<emitted_length, T> e,
-            in<output_tokens, T> O)
-        { return max(B * (e / O), B_p); }
+            in<output_tokens, T> O,
+            in<lockstep_share, T> s,
+            in<prompts_per_step, T> n_m)
+        {
+            const T n = max(B * (e / O), B_p);
+            return select(s == T(0.0), n, n + s * max(B_p * n_m - n, 0.0 * n));
+        }
     };
     struct prompt_kernel_factor
     {
@@ -303,8 +337,16 @@ namespace roofslate::quantities
             in<serving_mode, T> mode,
             in<running_sequences, T> B,
             in<concurrent_prefill_time, T> T_p,
-            in<output_tokens, T> O)
-        { return choose(mode, spend(B, T_p / O), T(0.0)); }
+            in<output_tokens, T> O,
+            in<lockstep_share, T> s,
+            in<prompts_per_step, T> n_m,
+            in<attention_data_parallel, T> G_d)
+        {
+            const T added = spend(B, T_p / O);
+            // in lockstep a sequence waits for the prompts after its own, half of them on average
+            const T after = 0.5 - 0.5 * min(n_m * G_d / max(count(B), 1.0), 1.0);
+            return choose(mode, select(s == T(0.0), added, added * (1.0 - s * (1.0 - after))), T(0.0));
+        }
     };
     struct time_per_output_token_factor
     {
@@ -417,8 +459,16 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<arrival_burst, T> b,
             in<running_sequences, T> B,
-            in<arrival_exponent, T> g)
-        { return b * pow(max(count(B), 1.0), g); }
+            in<arrival_exponent, T> g,
+            in<lockstep_share, T> s,
+            in<prompts_per_step, T> n_m,
+            in<attention_data_parallel, T> G_d)
+        {
+            const T random = b * pow(max(count(B), 1.0), g);
+            // half of the group, in whole steps of n_m prompts
+            const T together = max((count(B) / G_d + n_m) / 2.0 - 1.0, 0.0);
+            return select(s == T(0.0), random, random + s * (together - random));
+        }
     };
     struct admission_steps
     {
@@ -499,10 +549,15 @@ namespace roofslate::quantities
             in<emitted_length, T> e,
             in<kv_transfer_time, T> T_x,
             in<prefix_load_time, T> T_l,
-            in<time_to_first_token_factor, T> f)
+            in<time_to_first_token_factor, T> f,
+            in<lockstep_share, T> s,
+            in<prompts_per_step, T> n_m,
+            in<prompt_pass_overhead, T> t_n)
         {
             const T passes = e * (n_w + (n_r - 1.0) / 2.0); // a request comes anywhere in the interval
-            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + plus_optional(T_x, T_l)) * f;
+            const T alone = t_p * (1.0 + n), shared = t_n * (1.0 - 1.0 / n_m) * (1.0 + n);
+            const T prompts = select(s == T(0.0), alone, alone - s * shared);
+            return (t_r + prompts + spend(passes, T_o) + plus_optional(T_x, T_l)) * f;
         }
     };
     struct service_time
@@ -654,6 +709,9 @@ namespace roofslate::quantities
         prompt_compute_time,
         prompt_transfer_time,
         prefill_time,
+        lockstep_share,
+        step_token_budget,
+        prompts_per_step,
         prompts_per_pass,
         prompt_kernel_factor,
         prompt_launch_time,

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
     from roofslate.presets.fits import Values
 
-__all__ = ["RELEASE", "drafts", "receive_intervals", "release_ages"]
+__all__ = ["RELEASE", "drafts", "lockstep_shares", "receive_intervals", "release_ages"]
 
 RELEASE = "2026-03-01"  # ages of software count from here: the newest that the shipped tables measured
 _DAYS_OF_A_MONTH = 30.4
 # Drafts of runs without details. After prompts of random tokens, as benchmarks send them, half of the draft tokens are
 # accepted, by 210 runs of InferenceX, after texts 0.8 to 0.9. A draft is one layer of 61 and the head.
 _ACCEPTED, _DRAFT_COST = 0.5, 0.04
+# Engines that read all waiting prompts before the next decode step, unless --enable-mixed-chunk: SGLang's documentation
+# of server arguments. Sequences of equal length that began together then end together, and their clients send again.
+_PREFILL_FIRST = ("sglang",)
 _FILE = Path(__file__).parent.parent / "presets" / "data" / "launch_options.toml"
 
 
@@ -78,6 +81,19 @@ def release_ages(days: pd.Series) -> Values:
 def receive_intervals(frameworks: pd.Series, inputs: Mapping[str, Any], formats: Sequence[str]) -> Values:
     """Return each row's interval between receptions of requests, by published scripts."""
     return _launch_options("receive_interval", *_labels(frameworks, inputs, formats), default=1.0)
+
+
+def lockstep_shares(frameworks: pd.Series, inputs: Mapping[str, Any]) -> Values:
+    """Return 1 for rows whose clients run in lockstep, else 0.
+
+    These have equal lengths on an engine that prefills first. Whole numbers of tokens count as equal lengths, since
+    drawn lengths have a broken mean.
+    """
+    first = np.array([isinstance(x, str) and framework_name(x) in _PREFILL_FIRST for x in frameworks])
+    lengths = np.array([inputs["input_tokens"], inputs["output_tokens"]], dtype=float)
+    equal = (lengths == np.floor(lengths)).all(axis=0)
+    aggregated = np.array([mode == "aggregated" for mode in inputs.get("serving_mode", ["aggregated"] * len(equal))])
+    return np.asarray(first & equal & aggregated, dtype=np.float64)
 
 
 def drafts(
