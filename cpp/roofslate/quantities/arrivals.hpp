@@ -43,12 +43,6 @@ namespace roofslate::quantities
                 .by_default(infinite);
     };
 
-    struct single_sequence
-    {
-        static constexpr Spec spec =
-            Spec("1", "sequence", "one sequence, conversion constant", "definition").positive().by_default(1);
-    };
-
     // --- of one replica ---
 
     struct replica_arrival_rate
@@ -812,7 +806,6 @@ namespace roofslate::quantities
         arrival_cv,
         prompt_policy,
         max_running_sequences,
-        single_sequence,
         replica_arrival_rate,
         replica_arrival_variation,
         decoded_tokens,

@@ -254,18 +254,22 @@ namespace roofslate::quantities
                 .positive(infinite)
                 .by_default(8192);
     };
-    struct prompts_per_step
+    struct single_sequence
     {
-        static constexpr Spec spec = Spec("n_m", "1", "prompts per prefill step of clients in lockstep", "Q13");
+        static constexpr Spec spec =
+            Spec("1", "sequence", "one sequence, conversion constant", "definition").positive().by_default(1);
+    };
+    struct prompts_per_prefill_step
+    {
+        static constexpr Spec spec =
+            Spec("n_m", "sequence", "prompts per prefill step of clients in lockstep", "Q13");
         template <class T> static constexpr T formula(
             in<running_sequences, T> B,
             in<attention_data_parallel, T> G_d,
             in<step_token_budget, T> C,
-            in<fresh_input_tokens, T> I)
-        {
-            const T per_step = max(floor(count(C) / max(count(I), 1.0)), 1.0);
-            return max(min(per_step, count(B) / G_d), 1.0);
-        }
+            in<fresh_input_tokens, T> I,
+            in<single_sequence, T> one)
+        { return max(min(floor(C / (G_d * I)), B / G_d), one); }
     };
 
     struct prompts_per_pass
@@ -278,10 +282,10 @@ namespace roofslate::quantities
             in<emitted_length, T> e,
             in<output_tokens, T> O,
             in<lockstep_share, T> s,
-            in<prompts_per_step, T> n_m)
+            in<prompts_per_prefill_step, T> n_m)
         {
             const T n = max(B * (e / O), B_p);
-            return select(s == T(0.0), n, n + s * max(B_p * n_m - n, 0.0 * n));
+            return select(s == T(0.0), n, n + s * max(n_m - n, 0.0 * n));
         }
     };
     struct prompt_kernel_factor
@@ -339,13 +343,14 @@ namespace roofslate::quantities
             in<concurrent_prefill_time, T> T_p,
             in<output_tokens, T> O,
             in<lockstep_share, T> s,
-            in<prompts_per_step, T> n_m,
-            in<attention_data_parallel, T> G_d)
+            in<prompts_per_prefill_step, T> n_m,
+            in<attention_data_parallel, T> G_d,
+            in<single_sequence, T> one)
         {
-            const T added = spend(B, T_p / O);
             // in lockstep a sequence waits for the prompts after its own, half of them on average
-            const T after = 0.5 - 0.5 * min(n_m * G_d / max(count(B), 1.0), 1.0);
-            return choose(mode, select(s == T(0.0), added, added * (1.0 - s * (1.0 - after))), T(0.0));
+            const T before = 0.5 + 0.5 * min(n_m * G_d / max(B, one), 1.0);
+            const T added = spend(B, T_p / O);
+            return choose(mode, select(s == T(0.0), added, added * (1.0 - s * before)), T(0.0));
         }
     };
     struct time_per_output_token_factor
@@ -461,12 +466,13 @@ namespace roofslate::quantities
             in<running_sequences, T> B,
             in<arrival_exponent, T> g,
             in<lockstep_share, T> s,
-            in<prompts_per_step, T> n_m,
-            in<attention_data_parallel, T> G_d)
+            in<prompts_per_prefill_step, T> n_m,
+            in<attention_data_parallel, T> G_d,
+            in<single_sequence, T> one)
         {
             const T random = b * pow(max(count(B), 1.0), g);
             // half of the group, in whole steps of n_m prompts
-            const T together = max((count(B) / G_d + n_m) / 2.0 - 1.0, 0.0);
+            const T together = max((B / G_d + n_m) / (2.0 * one) - 1.0, 0.0);
             return select(s == T(0.0), random, random + s * (together - random));
         }
     };
@@ -551,11 +557,12 @@ namespace roofslate::quantities
             in<prefix_load_time, T> T_l,
             in<time_to_first_token_factor, T> f,
             in<lockstep_share, T> s,
-            in<prompts_per_step, T> n_m,
+            in<prompts_per_prefill_step, T> n_m,
+            in<single_sequence, T> one,
             in<prompt_pass_overhead, T> t_n)
         {
             const T passes = e * (n_w + (n_r - 1.0) / 2.0); // a request comes anywhere in the interval
-            const T alone = t_p * (1.0 + n), shared = t_n * (1.0 - 1.0 / n_m) * (1.0 + n);
+            const T alone = t_p * (1.0 + n), shared = t_n * (1.0 - one / n_m) * (1.0 + n);
             const T prompts = select(s == T(0.0), alone, alone - s * shared);
             return (t_r + prompts + spend(passes, T_o) + plus_optional(T_x, T_l)) * f;
         }
@@ -711,7 +718,8 @@ namespace roofslate::quantities
         prefill_time,
         lockstep_share,
         step_token_budget,
-        prompts_per_step,
+        single_sequence,
+        prompts_per_prefill_step,
         prompts_per_pass,
         prompt_kernel_factor,
         prompt_launch_time,

@@ -299,10 +299,7 @@ def read(
         inputs.setdefault("release_age", software.release_ages(table["measured"]))
     if "time_to_first_token" in targets.values() and "framework" in table.columns and "concurrency" in inputs:
         inputs.setdefault("receive_interval", software.receive_intervals(table["framework"], inputs, words_of_rows))
-    if {"framework", "input_tokens", "output_tokens"} <= {*table.columns} and "concurrency" in inputs and not trains:
-        shares = software.lockstep_shares(table["framework"], inputs)
-        if shares.any() and "lockstep_share" not in (fixed or {}):
-            inputs.setdefault("lockstep_share", shares)
+    inputs = software.lockstep(table, inputs) | inputs
     same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
     drafts = np.zeros(len(table), dtype=bool)
     if "speculation" in table.columns and "speculation" not in ignored:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from roofslate.presets.fits import Values
 
-__all__ = ["RELEASE", "drafts", "lockstep_shares", "receive_intervals", "release_ages"]
+__all__ = ["RELEASE", "drafts", "lockstep", "receive_intervals", "release_ages"]
 
 RELEASE = "2026-03-01"  # ages of software count from here: the newest that the shipped tables measured
 _DAYS_OF_A_MONTH = 30.4
@@ -86,16 +86,20 @@ def receive_intervals(frameworks: pd.Series, inputs: Mapping[str, Any], formats:
     return _launch_options("receive_interval", *_labels(frameworks, inputs, formats), default=1.0)
 
 
-def lockstep_shares(frameworks: pd.Series, inputs: Mapping[str, Any]) -> Values:
-    """Return the likely share of clients in lockstep, 0 unless lengths may be equal on an engine that prefills first.
+def lockstep(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, Values]:
+    """Return the likely share of clients in lockstep by row, or nothing if it is 0 in all of them.
 
     Whole numbers of tokens may be equal lengths, drawn lengths have a broken mean.
     """
-    first = np.array([isinstance(x, str) and framework_name(x) in _PREFILL_FIRST for x in frameworks])
+    if "framework" not in table.columns or not {"concurrency", "input_tokens", "output_tokens"} <= {*inputs}:
+        return {}
+    engines = [framework_name(x) if isinstance(x, str) else "" for x in table["framework"]]
+    first = np.array([engine in _PREFILL_FIRST for engine in engines], dtype=bool)
     lengths = np.array([inputs["input_tokens"], inputs["output_tokens"]], dtype=float)
     equal = (lengths == np.floor(lengths)).all(axis=0)
     aggregated = np.array([mode == "aggregated" for mode in inputs.get("serving_mode", ["aggregated"] * len(equal))])
-    return np.where(first & equal & aggregated, _IN_LOCKSTEP, 0.0)
+    shares = np.where(first & equal & aggregated, _IN_LOCKSTEP, 0.0)
+    return {"lockstep_share": shares} if shares.any() else {}
 
 
 def drafts(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from roofslate.measured.runs import Runs
 
-__all__ = ["Validation", "validate"]
+__all__ = ["Validation", "bound_inputs", "validate"]
 
 _KINDS = ("model", "hardware", "framework")
 _TIMES = {column for column in measurements.TARGETS if column.endswith("_s")}  # smaller is better
@@ -338,13 +338,19 @@ def _in_kind(source: Table, rows: pd.DataFrame, runs: Runs) -> Any:
     return source.beside(columns, {}, spellings())
 
 
+def bound_inputs(runs: Runs) -> pd.DataFrame:
+    """Return the inputs of lower bounds, without those that labels only suggest."""
+    suggested = [name for name in ("lockstep_share",) if name in runs.inputs and name not in runs.rows]
+    return runs.inputs.drop(columns=suggested)
+
+
 def _floors(runs: Runs, given: Mapping[str, Any]) -> dict[str, Any]:
     """Columns of the ideal machine: floors, shares reached, and the bottleneck."""
     if not runs.targets:
         return {}
     binds = ["bottleneck"] if "concurrency" in runs.inputs else []
     same = {name: x for name, x in given.items() if name in runs.fixed and name not in runs.inputs}
-    ideal = frame(runs.inputs, [*dict.fromkeys(runs.targets.values()), *binds], Settled(same))
+    ideal = frame(bound_inputs(runs), [*dict.fromkeys(runs.targets.values()), *binds], Settled(same))
     columns = {}
     for column, output in runs.targets.items():
         floor = ideal[output].to_numpy()

@@ -7,6 +7,7 @@ import pandas as pd
 import roofslate as rs
 from roofslate.grid.read import Settled
 from roofslate.measured.runs import Table, shipped
+from roofslate.measured.validate import bound_inputs
 
 # 512 clients of gpt-oss on H100 wait 20 to 462 s for a first token and then get tokens for a fifth of their time: the
 # engine admits fewer, and how many no label says.
@@ -50,7 +51,7 @@ def tables() -> dict[str, Table]:
 
 def floors(table: Table, **changes: object) -> pd.DataFrame:
     """The outputs of a table's rows with ideal constants."""
-    inputs = table.runs.inputs.assign(**changes)
+    inputs = bound_inputs(table.runs).assign(**changes)
     same = {name: table.settings[name] for name in FACTS if name in table.settings and name not in inputs}
     return rs.frame(inputs, list(dict.fromkeys(table.runs.targets.values())), Settled(same))
 

@@ -8,7 +8,7 @@ import roofslate as rs
 
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
 PLACES = np.array([-3, -2, -1, 1, 2, 3])
-STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # kinks are near some points, noise near others: the nearest counts
+STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # kinks are near some points, noise near others: the nearest counts
 QUANTITIES = (
     "running_sequences",
     "time_per_output_token",

@@ -47,7 +47,7 @@ def test_attainment_undoes_percentiles(rate: float, percentile: str, share: floa
 
 def test_attainment_rises_with_the_target_and_falls_with_the_rate() -> None:
     targets = np.geomspace(0.01, 30, 60)
-    shares = rs.evaluate(f"{FIRST}_attainment", SERVICE, arrival_rate=[4, 14], time_to_first_token_target=targets)
+    shares = rs.evaluate(f"{FIRST}_attainment", SERVICE, arrival_rate=[4, 13], time_to_first_token_target=targets)
     by_rate = np.asarray(shares.transpose("arrival_rate", ...))
     assert (np.diff(by_rate, axis=1) >= -1e-12).all()
     assert (by_rate[0] >= by_rate[1] - 1e-3).all()

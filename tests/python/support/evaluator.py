@@ -110,11 +110,11 @@ def stirling_error(x: Values) -> Values:
 
 
 def negative_binomial_share(n: Values, shape: Values, odds: Values) -> Values:
-    """By the logarithm: the engine's own approximation of the gamma function."""
+    """By the logarithm: the engine's own approximation of the gamma function, without large terms that cancel."""
     both = n + shape
-    stirling = lambda x: x * np.log(x) - x + np.log(2 * np.pi * x) / 2 + stirling_error(x)  # noqa: E731
-    chosen = stirling(both) - stirling(n) - stirling(shape)
-    return shape / both * np.exp(chosen + n * np.log(odds) + shape * np.log(1 - odds))
+    errors = stirling_error(both) - stirling_error(n) - stirling_error(shape)
+    chosen = shape * np.log1p(n / shape) + n * np.log(both / n) + np.log(both / (2 * np.pi * n * shape)) / 2 + errors
+    return shape / both * np.exp(chosen + n * np.log(odds) + shape * np.log1p(-odds))
 
 
 def negative_binomial_below(n: Values, shape: Values, odds: Values) -> Values:
