@@ -87,7 +87,7 @@ def receive_intervals(frameworks: pd.Series, inputs: Mapping[str, Any], formats:
 
 
 def lockstep(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, Values]:
-    """Return the likely share of clients in lockstep by row, or nothing if it is 0 in all of them.
+    """Return the likely share of clients in lockstep by row, if it is not 0 in all.
 
     Whole numbers of tokens may be equal lengths, drawn lengths have a broken mean.
     """

@@ -60,10 +60,10 @@ def test_rows_and_values(numbers: range) -> None:
         factors = [1.0, 0.75, 0.5, 0.25]
         try:
             value = rs.value(name, Settled(question.inputs))
-            taken = Evaluator(question.inputs, [name]).taken(name)
+            names = Evaluator(question.inputs, [name]).taken(name)
         except rs.RoofslateError:
             continue
-        used = {key: x for key, x in question.numbers.items() if key in taken}
+        used = {key: x for key, x in question.numbers.items() if key in names}
         columns = {key: [x * factor for factor in factors] for key, x in used.items()}
         table = pd.DataFrame(columns, index=range(4))
         common = {key: x for key, x in question.inputs.items() if key not in table}

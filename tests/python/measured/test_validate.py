@@ -59,7 +59,7 @@ def test_rows_are_predicted_by_the_shipped_constants():
             ("time_per_output_token_s", "time_per_output_token"),
             ("time_to_first_token_s", "time_to_first_token"),
         ):
-            share = 84 / 130 if row["framework"] == "sglang" else 0  # of clients, where whole lengths may be equal
+            share = 84 / 130 if row["framework"] == "sglang" else 0  # of clients in lockstep, by whole lengths
             predicted = rs.value(output, {**cal, **point}, lockstep_share=share)
             assert rows.loc[label, f"predicted_{column}"] == pytest.approx(
                 predicted, rel=1e-12

@@ -110,7 +110,10 @@ def stirling_error(x: Values) -> Values:
 
 
 def negative_binomial_share(n: Values, shape: Values, odds: Values) -> Values:
-    """By the logarithm: the engine's own approximation of the gamma function, without large terms that cancel."""
+    """By the logarithm, without large terms that cancel.
+
+    The gamma function is the engine's own approximation.
+    """
     both = n + shape
     errors = stirling_error(both) - stirling_error(n) - stirling_error(shape)
     chosen = shape * np.log1p(n / shape) + n * np.log(both / n) + np.log(both / (2 * np.pi * n * shape)) / 2 + errors
