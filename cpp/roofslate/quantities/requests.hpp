@@ -261,8 +261,7 @@ namespace roofslate::quantities
     };
     struct prompts_per_prefill_step
     {
-        static constexpr Spec spec =
-            Spec("n_m", "sequence", "prompts per prefill step of clients in lockstep", "Q13");
+        static constexpr Spec spec = Spec("n_m", "sequence", "prompts per prefill step of clients in lockstep", "Q13");
         template <class T> static constexpr T formula(
             in<running_sequences, T> B,
             in<attention_data_parallel, T> G_d,
