@@ -97,6 +97,8 @@ def sample(
     for name, array in drawn.items():
         q = lookup(name)
         coords[name] = (SAMPLE, array.to_numpy(), {"units": q.unit, "long_name": q.brief})
+    if SAMPLE not in result.dims:  # the drawn numbers decide a choice whose sides are equal
+        result = result.expand_dims({SAMPLE: count}, axis=-1)
     result = result.assign_coords(coords)
     result.attrs |= {**draws.described, "seed": str(seed)}
     return result

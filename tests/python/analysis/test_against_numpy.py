@@ -210,7 +210,7 @@ def test_sobol(numbers: range) -> None:
             row = result.table.loc[key, ["first_order", "total"]]
             assert agree(row, [first, total], exact=False, near=1e-4, least=1e-6), (question.number, name, key)
         shared += 1
-    assert shared > 0.3 * len(numbers)
+    assert shared > 0.25 * len(numbers)
 
 
 # --------------------------------------------------------------------------------------------------------- derivatives
@@ -241,6 +241,7 @@ def test_derivatives_on_grids(numbers: range) -> None:
                 wrong = (slope < low - 1e-8 * scale) | (slope > high + 1e-8 * scale) | np.isnan(above + below)
                 in_percent = slope * expected[key] / expected.full(name)
             known = np.isfinite(slope) & np.isfinite(expected.full(name)) & (np.abs(expected[key]) > 0)
+            known &= expected[key] != entries()[key].low  # where a formula may ask for equality
             assert not (wrong & known).any(), (question.number, name, key)
             smooth = known & (above == below) & np.isfinite(in_percent) & (expected.full(name) != 0)
             assert np.allclose(elastic[smooth], in_percent[smooth], rtol=NEAR, atol=1e-6), (question.number, name, key)

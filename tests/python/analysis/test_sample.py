@@ -68,6 +68,14 @@ def test_other_axes_and_presets_stay_axes():
     assert result.sizes == {"hardware": 2, "batch_size": 3, "sample": 32}
 
 
+def test_a_draw_that_changes_no_value_is_an_axis_too():
+    """Experts count only if some of them are redundant."""
+    given = {"dense_parameters": 1e10, "bytes_per_weight": 1, "expert_copies": 1}
+    result = rs.sample("expert_bytes", 16, given, experts=(8, 16), total_parameters=[1e12, 2e12])
+    assert result.dims == ("total_parameters", "sample")
+    assert (result == [[9.9e11], [1.99e12]]).all()
+
+
 def test_a_longer_sample_begins_with_the_shorter_one():
     short, long = (rs.sample(RATIO, n, FIVE, seed=4, model="lecture training") for n in (1000, 1 << 17))
     np.testing.assert_array_equal(short, long[:1000])

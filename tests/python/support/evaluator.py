@@ -19,6 +19,7 @@ from scipy import special
 Values = npt.NDArray[Any]  # of complex numbers while something is differentiated
 
 NEAR = 1e-9  # of a number that is not exact
+TINY = 1e-36  # tails of probabilities that one of both rounds to 0
 # Differences of nearly equal numbers around 1: that much of 1.
 INTEGRALS = {"expected_longest", "expected_longest_rest"}  # by other nodes
 CANCELLING = {"optimal_lifetime_saving", "emitted_length", "chips_contacted"}
@@ -418,7 +419,7 @@ class Evaluator:
 
     def agrees(self, name: str, result: Any) -> bool:
         """Return True if the values of a quantity at all points are equal, or nearly if inexact."""
-        least = 0.0 if self.taken(name).isdisjoint(CANCELLING) else NEAR
+        least = TINY if self.taken(name).isdisjoint(CANCELLING) else NEAR
         near = NEAR if self.taken(name).isdisjoint(INTEGRALS) else 1e-6
         return agree(result, self.full(name), exact=self.is_exact(name), near=near, least=least)
 
