@@ -241,7 +241,7 @@ def test_derivatives_on_grids(numbers: range) -> None:
                 wrong = (slope < low - 1e-8 * scale) | (slope > high + 1e-8 * scale) | np.isnan(above + below)
                 in_percent = slope * expected[key] / expected.full(name)
             known = np.isfinite(slope) & np.isfinite(expected.full(name)) & (np.abs(expected[key]) > 0)
-            known &= expected[key] != entries()[key].low  # where a formula may ask for equality
+            known &= expected[key] != entries()[key].low  # at an end a formula may ask for equality
             assert not (wrong & known).any(), (question.number, name, key)
             smooth = known & (above == below) & np.isfinite(in_percent) & (expected.full(name) != 0)
             assert np.allclose(elastic[smooth], in_percent[smooth], rtol=NEAR, atol=1e-6), (question.number, name, key)
