@@ -284,7 +284,7 @@ namespace roofslate::quantities
             in<prompts_per_prefill_step, T> n_m)
         {
             const T n = max(B * (e / O), B_p);
-            return select(s == T(0.0), n, n + s * max(n_m - n, 0.0 * n));
+            return select(s == T(0.0), n, n + s * (max(n_m, n) - n));
         }
     };
     struct prompt_kernel_factor
@@ -343,11 +343,10 @@ namespace roofslate::quantities
             in<output_tokens, T> O,
             in<lockstep_share, T> s,
             in<prompts_per_prefill_step, T> n_m,
-            in<attention_data_parallel, T> G_d,
-            in<single_sequence, T> one)
+            in<attention_data_parallel, T> G_d)
         {
             // in lockstep a sequence waits for the prompts after its own, half of them on average
-            const T before = 0.5 + 0.5 * min(n_m * G_d / max(B, one), 1.0);
+            const T before = 0.5 + 0.5 * min(n_m * G_d / B, 1.0);
             const T added = spend(B, T_p / O);
             return choose(mode, select(s == T(0.0), added, added * (1.0 - s * before)), T(0.0));
         }
