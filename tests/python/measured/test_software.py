@@ -9,6 +9,7 @@ import pytest
 import roofslate as rs
 from roofslate.measured import software
 from roofslate.measured.runs import read
+from roofslate.measured.validate import bound_inputs
 
 RUN: dict[str, Any] = {
     "model": "DeepSeek-R1", "hardware": "B200", "framework": "sglang", "weight_format": "fp8", "chips": 8,
@@ -67,3 +68,22 @@ def test_drafts_quicken_a_run() -> None:
     measured = rs.validate(pd.DataFrame([{**RUN, "speculation": "yes", "draft_length": 2, "acceptance_rate": 0.9,
                                       "draft_cost": 0.04}])).rows  # fmt: skip
     assert measured["predicted_time_per_output_token_s"].iloc[0] < drafted
+
+
+@pytest.mark.parametrize(
+    ("other", "share"),
+    [
+        ({}, 84 / 130),
+        ({"framework": "dynamo-sglang"}, 84 / 130),
+        ({"framework": "vllm"}, None),
+        ({"input_tokens": 921.6}, None),
+        ({"output_tokens": 921.6}, None),
+        ({"mode": "disaggregated decode pool"}, None),
+        ({"lockstep_share": 1}, 1),
+        ({"lockstep_share": 0}, 0),
+    ],
+)
+def test_clients_in_lockstep_by_labels(other: dict[str, Any], share: float | None) -> None:
+    runs = read(pd.DataFrame([{**RUN, **other}]))
+    assert runs.inputs.get("lockstep_share", pd.Series([None])).iloc[0] == share
+    assert ("lockstep_share" in bound_inputs(runs)) == ("lockstep_share" in other)  # bounds take no suggestion

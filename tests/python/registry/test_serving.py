@@ -362,3 +362,17 @@ def test_memory_holds_whole_sequences() -> None:
     scenario["memory_limited_sequences"] = 1
     assert rs.value("running_sequences", scenario) == 0.5
     assert rs.value("memory_fits", scenario) == "yes"
+
+
+def test_lockstep_moves_waiting_from_later_tokens_to_the_first() -> None:
+    """The work is the same, but a prompt of its own step hides behind no decode step."""
+    given = {
+        "model": "Qwen3-32B", "weight_format": "bf16", "hardware": "H100", "chips": 4, "tensor_parallel": 4,
+        "concurrency": 64, "input_tokens": 1024, "output_tokens": 128, "calibration": "floor",
+    }  # fmt: skip
+    outputs = ["time_to_first_token", "time_per_output_token", "request_latency"]
+    alone, half, together = (rs.evaluate(outputs, given, lockstep_share=share) for share in (0, 0.5, 1))
+    assert together["time_to_first_token"] > 10 * alone["time_to_first_token"]
+    assert together["time_per_output_token"] < 0.9 * alone["time_per_output_token"]
+    assert alone["time_to_first_token"] < half["time_to_first_token"] < together["time_to_first_token"]
+    assert 1 < together["request_latency"] / alone["request_latency"] < 1.25
