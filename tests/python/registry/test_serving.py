@@ -365,7 +365,7 @@ def test_memory_holds_whole_sequences() -> None:
 
 
 def test_lockstep_moves_waiting_from_later_tokens_to_the_first() -> None:
-    """The work is the same, but a prompt of its own step hides behind no decode step."""
+    """The work is the same, but separate prefill steps hide behind no decode step."""
     given = {
         "model": "Qwen3-32B", "weight_format": "bf16", "hardware": "H100", "chips": 4, "tensor_parallel": 4,
         "concurrency": 64, "input_tokens": 1024, "output_tokens": 128, "calibration": "floor",
