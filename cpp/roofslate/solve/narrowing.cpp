@@ -162,7 +162,7 @@ namespace roofslate
         const bool nearer =
             values_[Look::gap][lane] <= nearer_share * std::min(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
         return values_[Look::close][lane] != 0 || nearer ? Meeting::root
-            : values_[Look::near][lane] != 0
+            : values_[Look::near][lane] != 0 || values_[Look::hazy][lane] != 0
             ? Meeting::hidden
             : Meeting::jump;
     }

@@ -398,20 +398,34 @@ namespace roofslate
         k.sure[i] = sure;
         k.full[i] = s;
     }
-    // Among the neighbors of a value the sides change their order once: no rounding shakes them there.
-    bool HalfLine::is_jump(Point point, double y)
+    // What the sides do among the neighbors of a value. At a jump they change their order in one step that is larger
+    // than the others, and no rounding shakes them there. At a pole they come nearer to one another away from it.
+    HalfLine::Passage HalfLine::passage(Point point, double y)
     {
         constexpr int neighbors = 16;
+        constexpr double larger = 4;
         std::array<Point, 2 * neighbors + 1> of{};
         of.fill(point);
         for (int k = -neighbors; k <= neighbors; ++k)
             y_[k + neighbors] = y * (1 + 2 * k * DBL_EPSILON);
         evaluate(of.data(), of.size());
-        const double* const signs = values_[Look::sign];
+        const double *const signs = values_[Look::sign], *const apart = values_[Look::apart];
         std::size_t changes = 0;
+        double step_of_change = 0, largest_step = 0;
+        bool leaves = false; // the sides part from the change on
         for (std::size_t i = 1; i < of.size(); ++i)
-            changes += !(signs[i - 1] == signs[i]);
-        return changes <= 1;
+        {
+            const bool is_change = !(signs[i - 1] == signs[i]);
+            double& step = is_change ? step_of_change : largest_step;
+            step = std::max(step, std::fabs(apart[i] - apart[i - 1]));
+            changes += is_change;
+            if (is_change)
+                leaves = std::fabs(apart[i - 1]) <= std::fabs(apart[0])
+                    && std::fabs(apart[i]) <= std::fabs(apart[of.size() - 1]);
+        }
+        if (changes > 1)
+            return Passage::shaken;
+        return changes == 1 && leaves && step_of_change <= larger * largest_step ? Passage::crossing : Passage::jump;
     }
     // Roots that rounding hides one among others: those between which both sides are equal but for rounding are one, or
     // none if the sides do not change their order, or if they belong to a stretch on which the sides agree.
@@ -458,7 +472,11 @@ namespace roofslate
                     if (clear || (last - first) % 2 == 0 || k != best)
                         continue;
                     dropped[order[k]] = (c.flags[order[k]] & Crossings::hidden) != 0;
-                    if (dropped[order[k]] && !is_jump(c.point[order[k]], c.from[order[k]]))
+                    if (!dropped[order[k]])
+                        continue;
+                    const Passage passed = passage(c.point[order[k]], c.from[order[k]]);
+                    dropped[order[k]] = passed != Passage::crossing;
+                    if (passed == Passage::shaken)
                         leave({c.point[order[k]], c.from[order[first]], c.to[order[last - 1]], {}, {}});
                 }
         }

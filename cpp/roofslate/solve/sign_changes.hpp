@@ -258,7 +258,13 @@ namespace roofslate
             const std::vector<double>& roots,
             const std::vector<bool>& sure);
         void see_through_haze();
-        bool is_jump(Point point, double y);
+        enum class Passage
+        {
+            jump,
+            crossing,
+            shaken,
+        };
+        Passage passage(Point point, double y);
 
         const InstructionSet& set_;
         bool equal_, strict_;

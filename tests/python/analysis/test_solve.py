@@ -441,3 +441,10 @@ def test_an_unknown_between_two_others():
     }
     mean = rs.value("mean_long_context", known, long_context_threshold=2e5)
     assert solve("long_context_threshold", f"mean_long_context == {mean!r}", **known).item() == pytest.approx(2e5)
+
+
+@pytest.mark.parametrize("limit", [0, 1e-16, -1e-15, 1e-14, 1e-13, -1e-13, 3e-11])
+def test_a_root_at_which_rounding_hides_the_sides_is_no_jump(limit: float) -> None:
+    """The quantity is 0 at 1 by a difference, and has a pole at 0.25."""
+    (root,) = rs.solve("speed_factor", f"lowest_price_factor == {limit}", price_factor=4, at="all", progress=False)
+    assert root == pytest.approx(1, abs=1e-10)
