@@ -398,8 +398,9 @@ namespace roofslate
         k.sure[i] = sure;
         k.full[i] = s;
     }
-    // What the sides do among the neighbors of a value. At a jump they change their order in one step that is larger
-    // than the others, and no rounding shakes them there. At a pole they come nearer to one another away from it.
+    // How the sides pass one another among the neighbors of a value. At a jump they change their order in one step that
+    // is larger than the others, and no rounding shakes them there. At a pole they come nearer to one another away from
+    // it.
     HalfLine::Passage HalfLine::passage(Point point, double y)
     {
         constexpr int neighbors = 16;
@@ -409,23 +410,23 @@ namespace roofslate
         for (int k = -neighbors; k <= neighbors; ++k)
             y_[k + neighbors] = y * (1 + 2 * k * DBL_EPSILON);
         evaluate(of.data(), of.size());
-        const double *const signs = values_[Look::sign], *const apart = values_[Look::apart];
+        const double *const signs = values_[Look::sign], *const differences = values_[Look::apart];
         std::size_t changes = 0;
         double step_of_change = 0, largest_step = 0;
-        bool leaves = false; // the sides part from the change on
+        bool parts = false; // the sides are farther apart away from the change
         for (std::size_t i = 1; i < of.size(); ++i)
         {
             const bool is_change = !(signs[i - 1] == signs[i]);
             double& step = is_change ? step_of_change : largest_step;
-            step = std::max(step, std::fabs(apart[i] - apart[i - 1]));
+            step = std::max(step, std::fabs(differences[i] - differences[i - 1]));
             changes += is_change;
             if (is_change)
-                leaves = std::fabs(apart[i - 1]) <= std::fabs(apart[0])
-                    && std::fabs(apart[i]) <= std::fabs(apart[of.size() - 1]);
+                parts = std::fabs(differences[i - 1]) <= std::fabs(differences[0])
+                    && std::fabs(differences[i]) <= std::fabs(differences[of.size() - 1]);
         }
         if (changes > 1)
             return Passage::shaken;
-        return changes == 1 && leaves && step_of_change <= larger * largest_step ? Passage::crossing : Passage::jump;
+        return changes == 1 && parts && step_of_change <= larger * largest_step ? Passage::crossing : Passage::jump;
     }
     // Roots that rounding hides one among others: those between which both sides are equal but for rounding are one, or
     // none if the sides do not change their order, or if they belong to a stretch on which the sides agree.
