@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from roofslate.grid.columns import Columns
 
-
 __all__ = ["COLUMNS", "TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
 
 # Measured columns and their quantities. The second table: numbers without conversion.
@@ -301,6 +300,7 @@ def read(
         inputs.setdefault("receive_interval", software.receive_intervals(table["framework"], inputs, words_of_rows))
     inputs = software.lockstep(table, inputs) | inputs
     same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
+    inputs = {name: x for name, x in inputs.items() if name not in software.SUGGESTED & {*same} - {*table.columns}}
     drafts = np.zeros(len(table), dtype=bool)
     if "speculation" in table.columns and "speculation" not in ignored:
         drafts = np.array(_words(table, "speculation", _SPECULATION)) == "yes"

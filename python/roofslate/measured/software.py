@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from roofslate.presets.fits import Values
 
-__all__ = ["RELEASE", "drafts", "lockstep", "receive_intervals", "release_ages"]
+__all__ = ["RELEASE", "SUGGESTED", "drafts", "lockstep", "receive_intervals", "release_ages"]
 
 RELEASE = "2026-03-01"  # ages of software count from here: the newest that the shipped tables measured
 _DAYS_OF_A_MONTH = 30.4
@@ -31,6 +31,7 @@ _PREFILL_FIRST = ("sglang",)
 # No label says whether lengths were equal. Of the 130 measured rows with whole numbers of tokens on these engines, 84
 # wait in proportion to the number of clients, as in lockstep, and 46 as after random arrivals.
 _IN_LOCKSTEP = 84 / 130
+SUGGESTED = {"lockstep_share", "receive_interval", "release_age"}  # by labels, unless a caller gives them
 _FILE = Path(__file__).parent.parent / "presets" / "data" / "launch_options.toml"
 
 

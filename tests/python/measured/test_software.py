@@ -87,3 +87,13 @@ def test_clients_in_lockstep_by_labels(other: dict[str, Any], share: float | Non
     runs = read(pd.DataFrame([{**RUN, **other}]))
     assert runs.inputs.get("lockstep_share", pd.Series([None])).iloc[0] == share
     assert ("lockstep_share" in bound_inputs(runs)) == ("lockstep_share" in other)  # bounds take no suggestion
+
+
+@pytest.mark.parametrize("name", ["lockstep_share", "receive_interval"])
+def test_an_input_of_the_call_wins_over_labels(name: str) -> None:
+    column = "predicted_time_to_first_token_s"
+    by_labels, given, in_table = (
+        rs.validate(pd.DataFrame([row]), **inputs).rows[column].item()
+        for row, inputs in ((RUN, {}), (RUN, {name: 1}), ({**RUN, name: 1}, {}))
+    )
+    assert given == in_table != by_labels
