@@ -54,7 +54,7 @@ def complete_layout(grid: Grid, outputs: Sequence[str], sought: str | None = Non
             )
         return
     given = frozenset(inputs)
-    _complete_by(rule, grid)
+    _complete_by(rule, grid, sought)
     if grid.layout and rule is TRAINING:
         refuse_both(grid.registry, outputs, given)
     if grid.layout:
@@ -62,9 +62,10 @@ def complete_layout(grid: Grid, outputs: Sequence[str], sought: str | None = Non
         grid.exempt |= given.intersection(rule.reads)  # upon which these have an effect
 
 
-def _complete_by(rule: Rule, grid: Grid) -> None:
+def _complete_by(rule: Rule, grid: Grid, sought: str | None) -> None:
     """Complete the layout of a grid by a rule."""
     inputs = grid.inputs
+    read = [name for name in rule.reads if name in inputs and name != sought]
     varying = [name for name in rule.by if name in inputs and inputs[name].dims]
     for name in grid.chunked:
         if name in varying:
@@ -73,7 +74,7 @@ def _complete_by(rule: Rule, grid: Grid) -> None:
                 "pipeline_stages and attention_data_parallel"
             )
     if not varying:
-        known = ((name, inputs[name]) for name in rule.reads if name in inputs)
+        known = ((name, inputs[name]) for name in read)
         numbers = {name: float(np.max(i.values)) if i.dims else i.number for name, i in known}
         grid.layout = rule.complete(numbers)
         for name in numbers.keys() - inputs.keys():
@@ -86,7 +87,7 @@ def _complete_by(rule: Rule, grid: Grid) -> None:
             f"the layouts of {int(np.prod(shape)):,} combinations of chips and models are too many for the rule: give "
             "tensor_parallel, pipeline_stages and attention_data_parallel"
         )
-    spreads = {name: _along(grid, name, dims, shape) for name in rule.reads if name in inputs}
+    spreads = {name: _along(grid, name, dims, shape) for name in read}
     columns: dict[str, Any] = {}
     texts: dict[str, None] = {}
     for position in np.ndindex(shape):

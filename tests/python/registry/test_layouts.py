@@ -222,3 +222,19 @@ def test_what_is_sought_leaves_nothing_to_the_rule() -> None:
         for layout in ({}, complete)
     )
     assert by_rule == by_hand
+
+
+def test_a_placeholder_of_what_is_sought_leaves_the_layout() -> None:
+    """The least expert memory fits on one chip, so the search took another layout than all evaluations."""
+    cell: dict[str, Any] = {
+        "model": "GLM-5.1",
+        "moe_layers": 6,
+        "hardware": "B200",
+        "chips": 9784,
+        "layout": "parallel",
+    }
+    floor = rs.evaluate("latency_floor", cell)
+    half = rs.solve("expert_bytes", f"latency_floor >= {0.5 * floor.item()!r}", cell)
+    assert half.attrs["layout"] == floor.attrs["layout"] != "TP 1, DP 9784 (rule)"
+    at_half = rs.evaluate("latency_floor", cell, expert_bytes=half.item())
+    assert at_half.item() == pytest.approx(0.5 * floor.item(), rel=1e-9)
