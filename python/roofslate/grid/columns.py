@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ __all__ = [
     "priced_by_day",
     "read_columns",
     "read_word",
+    "refuse_twice",
 ]
 
 FEW = 256  # rows that are quicker to number in Python
@@ -81,6 +82,13 @@ class Names:
 Columns = Mapping[str, Column | Names]
 
 
+def refuse_twice(names: Iterable[Any], inputs: Collection[str]) -> None:
+    """Refuse columns that are given for all rows as well."""
+    for name in names:
+        if name in inputs:
+            raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
+
+
 def check_column(name: Any, inputs: Collection[str]) -> None:
     """Refuse a column that is no input, or that is given for all rows as well."""
     if name not in PRESETS and name != DAY:
@@ -89,8 +97,7 @@ def check_column(name: Any, inputs: Collection[str]) -> None:
         except UnknownName as error:
             joined = "" if str(error).endswith("?") else "."
             raise UnknownName(f"{error}{joined} For a column that is no input, give ignore=[{shown(name)}]") from None
-    if name in inputs:
-        raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
+    refuse_twice([name], inputs)
 
 
 def column_of(name: str, codes: Positions, words: Sequence[Any]) -> Column | Names:

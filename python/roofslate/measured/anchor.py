@@ -11,6 +11,7 @@ import numpy as np
 
 from roofslate._base.messages import unknown
 from roofslate.errors import InputTypeError, MissingInput, RoofslateWarning, ValueRangeError
+from roofslate.grid.columns import refuse_twice
 from roofslate.measured.fit import Predictor
 from roofslate.measured.runs import TARGETS, read
 from roofslate.presets.fits import Constant, Values
@@ -88,6 +89,7 @@ def inputs_of_runs(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read measured runs to inputs of the registry, with the columns that identify rows."""
     runs = read(table, ignore=ignore, fixed={**settings, **inputs})
+    refuse_twice(runs.rows, inputs)
     added = {column: table[column] for column in (*columns, measured) if column in table and column not in runs.inputs}
     remaining = {name: x for name, x in inputs.items() if name not in PRESETS}
     if drafts := int(runs.drafts.sum()):

@@ -9,13 +9,13 @@ from roofslate.evaluation.value import value
 from roofslate.presets.frameworks import framework_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
     from roofslate.presets.preset import Preset
 
-__all__ = ["FORMATS", "checkpoint_format", "stored_formats"]
+__all__ = ["FORMATS", "checkpoint_format", "number_formats", "stored_formats"]
 
 # By the name of a weight format: format of the registry, format of compute, bytes with scales.
 FORMATS = {
@@ -37,24 +37,35 @@ def checkpoint_format(model: Preset, written: str) -> str:
     return str(model.attributes.get("experts_format", written)) if written in ("fp4", "nvfp4", "mxfp4") else written
 
 
+def number_formats(written: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the number formats of weights and compute, and bytes with scales, by the names of weight formats."""
+    formats = [FORMATS[word] for word in written]
+    names = ("weight_format", "compute_format", "bytes_per_weight")
+    return {name: [each[k] for each in formats] for k, name in enumerate(names)}
+
+
 def stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return the formats of weights and KV cache by engine, if the table leaves them out.
 
     Checkpoints of experts in four bits have the remaining weights in bf16. The KV cache is fp8 for weights of fp8 and
-    nvfp4, except with vLLM on chips without fp4 compute.
+    nvfp4, except with vLLM on chips without fp4 compute. A given `kv_format` wins, one for all rows or each its own.
     """
     given = table["framework"] if "framework" in table.columns else [""] * len(table)
     engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
     caches = ("kv_bytes_per_token", "recurrent_state_bytes")
     columns: dict[str, list[Any]] = {name: [] for name in ("dense_format", "kv_format", *caches)}
-    for model, chip, weights, written, engine in zip(
-        inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
+    stated = inputs.get("kv_format")
+    stated_by_row = [stated] * len(table) if stated is None or isinstance(stated, str) else stated
+    names = ("model", "hardware", "weight_format")
+    for model, chip, weights, written, engine, cache in zip(
+        *map(inputs.__getitem__, names), table["weight_format"], engines, stated_by_row, strict=True
     ):
         experts = float(model.values.get("experts", 1)) > 1
         narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
         columns["dense_format"].append("bf16" if experts and weights in _FOUR_BITS else "same")
-        columns["kv_format"].append("fp8" if narrow else "bf16")
-        for name, size in zip(caches, _cache_bytes(model, "fp8" if narrow else "bf16"), strict=True):
+        kv_format = cache if isinstance(cache, str) else "fp8" if narrow else "bf16"
+        columns["kv_format"].append(kv_format)
+        for name, size in zip(caches, _cache_bytes(model, kv_format), strict=True):
             columns[name].append(size)
     return columns
 

@@ -22,7 +22,7 @@ from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
 from roofslate.grid.columns import read_columns
 from roofslate.measured import software
-from roofslate.measured.checkpoints import FORMATS, checkpoint_format, stored_formats
+from roofslate.measured.checkpoints import FORMATS, checkpoint_format, number_formats, stored_formats
 from roofslate.measured.releases import captured_kernels, release_name
 from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.presets.catalog import measured_as
@@ -63,6 +63,7 @@ _NUMBERS = {
 }
 
 _MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
+_INPUTS = {**_NUMBERS, "mode": "serving_mode"}
 
 # Required columns, for all runs and by purpose, serving or training.
 _WORDS = ("model", "hardware", "weight_format", "chips")
@@ -254,8 +255,9 @@ def read(
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
     table = table.rename(columns=spellings())
-    if not table.columns.is_unique:
-        raise InputTypeError("the table has two columns of the same name")
+    names = [_INPUTS.get(column, column) for column in table.columns]
+    for name in (name for name in names if names.count(name) > 1):
+        raise InputTypeError(f"the table has two columns of the same name or meaning, {name!r}: leave one out")
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
     trains = not _TRAINING.isdisjoint(table.columns)
     words = (*_WORDS, *(_TRAINED if trains else _SERVED))
@@ -280,13 +282,12 @@ def read(
     written = table if "weight_format" in table else table.assign(weight_format=(fixed or {})["weight_format"])
     words_of_rows = _words(written, "weight_format", FORMATS)
     written_as = words_of_rows if trains else map(checkpoint_format, inputs["model"], words_of_rows)
-    formats = [FORMATS[word] for word in written_as]
-    for k, name in enumerate(("weight_format", "compute_format", "bytes_per_weight")):
-        inputs[name] = [each[k] for each in formats]
+    given = ({*table.columns} - ignored) | {*(fixed or {})}
+    inputs |= {name: x for name, x in number_formats(written_as).items() if name not in given - {"weight_format"}}
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
             inputs[column] = table[column].array
-    for name, values in ({} if trains else stored_formats(written, inputs)).items():
+    for name, values in ({} if trains else stored_formats(written, {**(fixed or {}), **inputs})).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
     dated = trains and {"framework", "framework_version"} <= {*table.columns}
@@ -432,8 +433,7 @@ def shipped() -> tuple[Table, ...]:
     content = read_data(_FOLDER / "tables.toml")
     tables = []
     for entry in content["table"]:
-        rows = pd.read_csv(_FOLDER / entry["file"])
-        runs = read(rows, fixed=entry["settings"])
+        runs = read(pd.read_csv(_FOLDER / entry["file"]), fixed=entry["settings"])
         tables.append(
             Table(
                 entry["name"],

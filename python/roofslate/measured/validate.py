@@ -15,7 +15,7 @@ from roofslate.display.result import Result
 from roofslate.display.result import Table as Listing
 from roofslate.errors import AxisError, InputTypeError, PresetError, UnknownName
 from roofslate.evaluation.frame import frame, results_of_columns
-from roofslate.grid.columns import Column
+from roofslate.grid.columns import Column, refuse_twice
 from roofslate.grid.read import Settled
 from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.measured import runs as measurements
@@ -299,9 +299,13 @@ def validate(
         tables = ()
         chosen = calibration or shipped_calibration()
         source = read_table(table)
+        read_rows = source.pandas()
+        if not len(read_rows):
+            raise InputTypeError("the table has no rows")
         runs = measurements.read(
-            source.pandas(), models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
+            read_rows, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
         )
+        refuse_twice(runs.rows, inputs)
         _refuse_unread(runs)
         scored = (_Scored("", runs, chosen),)
         published = measurements.none_published()

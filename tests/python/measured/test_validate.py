@@ -186,6 +186,23 @@ def test_formats_as_engines_store_them():
     assert (result["kv_bytes_per_token"] / 73728).tolist()[:4] == [1, 0.5, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("column", "narrow", "wide", "measured"),
+    [
+        ("compute_format", "fp8", "bf16", "time_to_first_token_s"),
+        ("bytes_per_weight", 1.0, 2.0, "time_per_output_token_s"),
+        ("kv_format", "fp8", "bf16", "time_per_output_token_s"),
+    ],
+)
+def test_formats_in_columns_of_their_own_win(column, narrow, wide, measured):
+    """The formats by the name of the weights replaced them."""
+    runs = table(run(concurrency=256)).drop(columns="framework")
+    first, second = (rs.validate(runs.assign(**{column: x})).rows for x in (narrow, wide))
+    assert second[f"floor_{measured}"].item() > 1.1 * first[f"floor_{measured}"].item()
+    same = rs.validate(runs, **{column: wide}).rows
+    pd.testing.assert_frame_equal(same, second.drop(columns=column))
+
+
 def test_any_input_may_be_a_column_or_the_same_for_all():
     fast = rs.validate(table(), time_per_output_token_factor=0.5).rows
     slow = rs.validate(table(run(time_per_output_token_factor=1.0))).rows
@@ -395,8 +412,11 @@ def test_a_number_that_is_not_met_is_seen(monkeypatch):
         (table(run(concurrency=True)), errors.InputTypeError, "concurrency: expected numbers"),
         (table(run(time_per_output_token_s="fast")), errors.InputTypeError, "time_per_output_token_s"),
         (pd.concat([table(), table()[["concurrency"]]], axis=1), errors.InputTypeError, "two columns"),
+        (table(run(serving_mode="aggregated")), errors.InputTypeError, "two columns .*'serving_mode': leave one out"),
+        (table(run(pipeline_parallel=1, pipeline_stages=2)), errors.InputTypeError, "two columns .*'pipeline_stages'"),
+        (table().iloc[:0], errors.InputTypeError, "the table has no rows"),
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_mistakes(given, error, said):
     with pytest.raises(error, match=said):
@@ -412,6 +432,8 @@ def test_more_mistakes():
         rs.validate(table(), bands=2)
     with pytest.raises(errors.InputTypeError, match="expected a dict"):
         rs.validate(table(), models=["Qwen3-32B"])
+    with pytest.raises(errors.InputTypeError, match="'chips' is a column of the table and a keyword: leave one out"):
+        rs.validate(table(), chips=4)
 
 
 @pytest.mark.parametrize("bad", [math.nan, -1.0, 0.0, 1e300, math.inf])
