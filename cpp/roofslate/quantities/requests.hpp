@@ -455,6 +455,20 @@ namespace roofslate::quantities
                 .range(0, 1)
                 .by_default(0.5);
     };
+    struct lockstep_queued_prompts
+    {
+        static constexpr Spec spec =
+            Spec("n_l", "1", "mean queued prompts ahead of a request, clients in lockstep", "Q13");
+        template <class T> static constexpr T formula(
+            in<running_sequences, T> B,
+            in<prompts_per_prefill_step, T> n_m,
+            in<attention_data_parallel, T> G_d,
+            in<single_sequence, T> one)
+        {
+            // half of the group, in whole steps of n_m prompts
+            return max((B / G_d + n_m) / (2.0 * one) - 1.0, 0.0);
+        }
+    };
     struct queued_prompts
     {
         static constexpr Spec spec =
@@ -464,14 +478,10 @@ namespace roofslate::quantities
             in<running_sequences, T> B,
             in<arrival_exponent, T> g,
             in<lockstep_share, T> s,
-            in<prompts_per_prefill_step, T> n_m,
-            in<attention_data_parallel, T> G_d,
-            in<single_sequence, T> one)
+            in<lockstep_queued_prompts, T> n_l)
         {
             const T random = b * pow(max(count(B), 1.0), g);
-            // half of the group, in whole steps of n_m prompts
-            const T together = max((B / G_d + n_m) / (2.0 * one) - 1.0, 0.0);
-            return select(s == T(0.0), random, random + s * (together - random));
+            return select(s == T(0.0), random, random + s * (n_l - random));
         }
     };
     struct admission_steps
@@ -555,12 +565,13 @@ namespace roofslate::quantities
             in<prefix_load_time, T> T_l,
             in<time_to_first_token_factor, T> f,
             in<lockstep_share, T> s,
+            in<lockstep_queued_prompts, T> n_l,
             in<prompts_per_prefill_step, T> n_m,
             in<single_sequence, T> one,
             in<prompt_pass_overhead, T> t_n)
         {
             const T passes = e * (n_w + (n_r - 1.0) / 2.0); // a request comes anywhere in the interval
-            const T alone = t_p * (1.0 + n), shared = t_n * (1.0 - one / n_m) * (1.0 + n);
+            const T alone = t_p * (1.0 + n), shared = t_n * (1.0 - one / n_m) * (1.0 + n_l);
             const T prompts = select(s == T(0.0), alone, alone - s * shared);
             return (t_r + prompts + spend(passes, T_o) + plus_optional(T_x, T_l)) * f;
         }
@@ -732,6 +743,7 @@ namespace roofslate::quantities
         prefill_latency,
         arrival_burst,
         arrival_exponent,
+        lockstep_queued_prompts,
         queued_prompts,
         admission_steps,
         receive_interval,
