@@ -175,8 +175,7 @@ def calibrate(
         tuple(label for slot in slots for label in _numbers_of(slot)),
         tuple(tuple(row.tolist()) for row in covariance),
         {key: error_measures(np.exp(-miss), np.ones(len(rows)), inside.get(key)) for key, miss in misses.items()},
-        {"measured": percentiles(deepest)}
-        | {k: percentiles(misses[k], folds[k].max() + 1) for k in kinds if k in misses},
+        {"measured": percentiles(deepest)} | {k: percentiles(misses[k], folds[k]) for k in kinds if k in misses},
         {k: tuple(sorted({*labels[k]} - {""})) for k in kinds if k in misses},
         between,
         within,

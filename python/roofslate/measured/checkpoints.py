@@ -38,7 +38,7 @@ def checkpoint_format(model: Preset, written: str) -> str:
 
 
 def number_formats(written: Iterable[str]) -> dict[str, list[Any]]:
-    """Return the number formats of weights and compute, and bytes with scales, by the names of weight formats."""
+    """Return the formats of weights and compute and the bytes per weight, scales included."""
     formats = [FORMATS[word] for word in written]
     names = ("weight_format", "compute_format", "bytes_per_weight")
     return {name: [each[k] for each in formats] for k, name in enumerate(names)}

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 _LEVEL = 0.8  # of the bands whose coverage is reported
+_ENDS = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
+_FOLDS, _WIDEST = 3, 2.0  # least number from which a factor is estimated, and its limit
 _STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
 _DIGITS = 6  # of a constant: fewer than differ among machines, more than a fit can determine
 
@@ -262,24 +264,44 @@ def rounded(x: float) -> float:
     return float(f"{x:.{_DIGITS}g}")
 
 
-def percentiles(misses: Values, kinds: int | None = None) -> tuple[float, ...]:
-    """Return percentiles of misses for an unknown kind, wider the fewer kinds were fitted."""
-    factor = math.sqrt(1 + 1 / kinds) if kinds else 1.0
+def percentiles(misses: Values, folds: Any = None) -> tuple[float, ...]:
+    """Return percentiles of misses, with `folds` widened for a kind outside of them."""
+    factor = 1.0 if folds is None else _widening(misses, folds)
     return tuple(rounded(x) for x in factor * np.quantile(misses, PERCENTILES))
 
 
 def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
     """Return True for rows inside the band estimated from the other folds."""
     inside = np.empty(len(misses), dtype=bool)
-    ends = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
-    last_fold = folds.max()
-    for fold in range(last_fold + 1):
+    for fold in range(folds.max() + 1):
         in_fold = folds == fold
-        wide = math.sqrt(1 + 1 / last_fold) * np.quantile(misses[~in_fold], ends)
-        known = np.quantile(deepest[~in_fold], ends)
+        remaining = misses[~in_fold]
+        wide = _widening(remaining, folds[~in_fold]) * np.quantile(remaining, _ENDS)
+        known = np.quantile(deepest[~in_fold], _ENDS)
         low, high = min(wide[0], known[0]), max(wide[1], known[1])
         inside[in_fold] = (misses[in_fold] >= low) & (misses[in_fold] <= high)
     return inside
+
+
+def _widening(misses: Values, folds: Any) -> float:
+    """Return the factor from quantiles of misses to the band of another fold.
+
+    At least as for a mean of so few folds. From three folds on, also the factor with which the bands of each fold's
+    others hold as many rows as they promise.
+    """
+    numbers = np.unique(folds)
+    least = math.sqrt(1 + 1 / len(numbers))
+    if len(numbers) < _FOLDS:
+        return least
+    needed = np.empty(len(misses))
+    for number in numbers:
+        members = folds == number
+        low, high = np.quantile(misses[~members], _ENDS)
+        x = misses[members]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed[members] = np.where(x < 0, x / min(low, 0.0), x / max(high, 0.0))
+    needed[misses == 0] = 0.0
+    return max(least, float(np.quantile(np.minimum(needed, _WIDEST), _LEVEL)))
 
 
 def deviations(misses: Values, groups: Any) -> tuple[float, float]:

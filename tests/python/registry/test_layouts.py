@@ -225,7 +225,7 @@ def test_what_is_sought_leaves_nothing_to_the_rule() -> None:
 
 
 def test_a_placeholder_of_what_is_sought_leaves_the_layout() -> None:
-    """The least expert memory fits on one chip, so the search took another layout than all evaluations."""
+    """The least expert memory fits on one chip, which changed the layout of the search."""
     cell: dict[str, Any] = {
         "model": "GLM-5.1",
         "moe_layers": 6,

@@ -113,8 +113,8 @@ def draw(seed: int, *, absurd: bool) -> Question | None:
 def _is_own(question: Question, value: float) -> bool:
     """Return True if neighbors do not change the value, as the rule for layouts may."""
     start = question.start
-    others = [start * 1e-6, start * 1e6] if start else [-1e6, -1.0, 1.0, 1e6]
-    with_others = np.unique(np.clip([start, *others], question.low, question.high))
+    neighbors = [start * 1e-6, start * 1e6] if start else [-1e6, -1.0, 1.0, 1e6]
+    with_others = np.unique(np.clip([start, *neighbors], question.low, question.high))
     try:
         return float(question.values(with_others)[with_others == start][0]) == value
     except REFUSED:
