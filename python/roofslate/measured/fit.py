@@ -299,7 +299,7 @@ def _widening(misses: Values, folds: Any) -> float:
         low, high = np.quantile(misses[~members], _ENDS)
         x = misses[members]
         with np.errstate(divide="ignore", invalid="ignore"):
-            needed[members] = np.where(x < 0, x / min(low, 0.0), x / max(high, 0.0))
+            needed[members] = np.abs(x) / np.where(x < 0, max(-low, 0.0), max(high, 0.0))
     needed[misses == 0] = 0.0
     return max(least, float(np.quantile(np.minimum(needed, _WIDEST), _LEVEL)))
 
