@@ -1,5 +1,5 @@
 // What goes one way with the load of a service: its forms have too many terms that nearly cancel for bounds to prove it
-// in a reasonable time, so it is declared here, and tests look at services all over.
+// in a reasonable time, so it is declared here. Where values along the load contradict it, the search is undecided.
 #pragma once
 #include "roofslate/quantities/latency.hpp"
 

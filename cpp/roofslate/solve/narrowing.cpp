@@ -157,8 +157,8 @@ namespace roofslate
     {
         if (values_[Look::state][lane] == 0 || values_[Look::agreed][lane] != 0)
             return Meeting::root;
-        if (values_[Look::explained][lane] == 0)
-            return Meeting::jump;
+        if (values_[Look::explained][lane] == 0) // without a bound on rounding the neighbors decide
+            return values_[Look::error][lane] <= DBL_MAX ? Meeting::jump : Meeting::hidden;
         const bool nearer =
             values_[Look::gap][lane] <= nearer_share * std::min(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
         return values_[Look::close][lane] != 0 || nearer ? Meeting::root

@@ -98,7 +98,15 @@ namespace roofslate
             conclude_plain(points);
         else
             for (const Point p : points)
-                batch.push_back(full(p));
+            {
+                const std::size_t before = batch.size();
+                if (one_way_)
+                    add_turns(p, batch);
+                if (batch.size() <= before + 1) // as declared
+                    batch.resize(before), batch.push_back(full(p));
+                else
+                    leave(full(p));
+            }
         narrow();
         while (!batch.empty() && !progress.stopped())
         {
@@ -399,8 +407,8 @@ namespace roofslate
         k.full[i] = s;
     }
     // How the sides pass one another among the neighbors of a value. At a jump they change their order in one step that
-    // is larger than the others, and no rounding shakes them there. At a pole they come nearer to one another away from
-    // it.
+    // is larger than those on either side, and no rounding shakes them there. At a pole they come nearer to one another
+    // away from it.
     HalfLine::Passage HalfLine::passage(Point point, double y)
     {
         constexpr int neighbors = 16;
@@ -412,12 +420,13 @@ namespace roofslate
         evaluate(of.data(), of.size());
         const double *const signs = values_[Look::sign], *const differences = values_[Look::apart];
         std::size_t changes = 0;
-        double step_of_change = 0, largest_step = 0;
+        double step_of_change = 0;
+        std::array<double, 2> largest_step{}; // before the change and after it
         bool parts = false; // the sides are farther apart away from the change
         for (std::size_t i = 1; i < of.size(); ++i)
         {
             const bool is_change = !(signs[i - 1] == signs[i]);
-            double& step = is_change ? step_of_change : largest_step;
+            double& step = is_change ? step_of_change : largest_step[changes > 0];
             step = std::max(step, std::fabs(differences[i] - differences[i - 1]));
             changes += is_change;
             if (is_change)
@@ -426,7 +435,48 @@ namespace roofslate
         }
         if (changes > 1)
             return Passage::shaken;
-        return changes == 1 && parts && step_of_change <= larger * largest_step ? Passage::crossing : Passage::jump;
+        const double usual_step = std::min(largest_step[0], largest_step[1]);
+        return changes == 1 && parts && step_of_change <= larger * usual_step ? Passage::crossing : Passage::jump;
+    }
+    // Adds the stretches in which the comparison turns, as far as some values tell: of a side declared monotone first
+    // over all usual loads, then around the load that saturates the service.
+    void HalfLine::add_turns(Point point, std::vector<Stretch>& stretches)
+    {
+        constexpr std::size_t coarse = 64, fine = 128;
+        constexpr double least = 1e-9, most = 1e9, around = 4;
+        const std::size_t before = stretches.size();
+        std::array<Point, fine> of{};
+        of.fill(point);
+        double from = std::max(low(point), least), to = std::min(high(point), most);
+        for (int round = 0; round < 2 && from < to && stretches.size() <= before + 1; ++round)
+        {
+            stretches.resize(before);
+            const std::size_t values = round == 0 ? coarse : fine;
+            std::array<double, fine> y;
+            for (std::size_t i = 0; i < values; ++i)
+                y[i] = from * std::pow(to / from, double(i) / double(values - 1));
+            std::copy_n(y.begin(), values, y_);
+            load(of.data(), values);
+            states_.run(values);
+            const double *const signs = states_[0], *const differences = states_[1], *const nearness = states_[2];
+            Stretch s = full(point);
+            std::size_t saturated = values; // the value after which, or before which
+            for (std::size_t i = 0; i <= values; ++i)
+            {
+                if (i > 0 && i < values && std::isfinite(differences[i]) != std::isfinite(differences[i - 1]))
+                    saturated = i;
+                if (i < values && (nearness[i] != 0 || !(signs[i] == signs[i])))
+                    continue; // rounding may have made the sign, or there is none
+                s.b = i < values ? y[i] : high(point);
+                s.at_b = i < values ? End{signs[i], signs[i], 0, differences[i], NAN, 0} : high_ends_[point];
+                if (state(s.at_a) != state(s.at_b))
+                    stretches.push_back(s);
+                s.a = s.b, s.at_a = s.at_b;
+            }
+            if (saturated == values)
+                return;
+            from = std::max(from, y[saturated - 1] / around), to = std::min(to, y[saturated] * around);
+        }
     }
     // Roots that rounding hides one among others: those between which both sides are equal but for rounding are one, or
     // none if the sides do not change their order, or if they belong to a stretch on which the sides agree.
@@ -453,7 +503,7 @@ namespace roofslate
                 y_[0] = c.to[i] * std::pow(c.from[k] / c.to[i], part / 4.0);
                 load(&p, 1);
                 values_.run(1);
-                alike = values_[Look::near][0] != 0;
+                alike = values_[Look::near][0] != 0 && values_[Look::error][0] <= DBL_MAX;
             }
             return alike;
         };

@@ -265,6 +265,7 @@ namespace roofslate
             shaken,
         };
         Passage passage(Point point, double y);
+        void add_turns(Point point, std::vector<Stretch>& stretches);
 
         const InstructionSet& set_;
         bool equal_, strict_;

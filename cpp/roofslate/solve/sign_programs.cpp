@@ -253,6 +253,13 @@ namespace roofslate
                     Op::less_equal,
                     gap,
                     op(Op::add, share_of(error, 2), share_of(drift_here, near_errors * closed_share)))));
+            if (one_way_) // without slopes
+                states_.compile(
+                    lanes_,
+                    {where_defined(sign_here),
+                     apart,
+                     of_numbers(op(Op::less_equal, gap, share_of(error, near_errors)))},
+                    set_);
             values_.compile(
                 lanes_,
                 {where_defined(state),

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import roofslate as rs
+from roofslate.grid.read import Settled
 
 SERVICE = {
     "model": "DeepSeek-V3",
@@ -17,6 +18,14 @@ SERVICE = {
     "output_tokens": 500,
     "input_cv": 1,
     "output_cv": 0.8,
+    "calibration": "serving",
+}
+SATURATED = {
+    "model": "DeepSeek-V3",
+    "hardware": "HGX H200",
+    "chips": 8,
+    "input_tokens": 1000,
+    "output_tokens": 1000,
     "calibration": "serving",
 }
 PROMISES = {
@@ -106,3 +115,35 @@ def test_registers_give_the_bits_of_single_numbers() -> None:
     for name in PROMISES:
         grid = rs.evaluate(name, SERVICE, arrival_rate=rates).to_numpy()
         assert grid.tolist() == [rs.value(name, SERVICE, arrival_rate=rate) for rate in rates]
+
+
+@pytest.mark.parametrize("limit", [600, 1200, 1500])
+def test_loads_that_fall_where_they_are_taken_to_rise_are_undecided(limit):
+    """Near saturation the estimate of running sequences falls. One of three boundaries was given."""
+    rates = np.linspace(8, 18, 41)
+    running = rs.evaluate("loaded_running_sequences", SATURATED, arrival_rate=rates).to_numpy()
+    turns = np.count_nonzero(np.diff(running <= limit))
+    answer = rs.solve("arrival_rate", f"loaded_running_sequences <= {limit}", SATURATED, at="all")
+    roots = answer.to_numpy()
+    assert np.count_nonzero((roots > 8) & (roots < 18)) == turns
+    assert answer["reason"].item().startswith("undecided") == (turns > 1)
+    largest = rs.solve("arrival_rate", f"loaded_running_sequences <= {limit}", SATURATED, at="largest")
+    assert math.isnan(largest.item()) == (turns > 1)
+
+
+def test_a_steep_root_of_unknown_rounding_is_found():
+    """No error is known, since a derivative on the way is undefined. The root counted as a jump."""
+    cell = {
+        "session_rate_from_arrivals": 2, "turn_input_tokens": 50, "output_tokens": 800, "chips": 200, "layers": 2,
+        "hbm_capacity": 7e10, "hbm_bandwidth": 3e12, "host_bandwidth": 1e11, "offloaded_weight_fraction": 0.5,
+        "peak_flops": 4e16, "peak_flops_bf16": 2e14, "weight_format": "fp8-block", "kv_format": "mxfp4",
+        "total_parameters": 4.3e9, "active_parameters": 4e9, "experts": 2, "experts_per_token": 2, "shared_experts": 8,
+        "dense_layers": 2, "hidden_size": 20000, "expert_intermediate_size": 3000, "attention_heads": 10,
+        "head_size": 400, "kv_latent_size": 600, "vocabulary_size": 60000, "layout": "parallel",
+    }  # fmt: skip
+    limit = rs.value("max_arrival_rate", Settled(cell), single_sequence=5)
+    answer = rs.solve("single_sequence", f"max_arrival_rate == {limit!r}", Settled(cell), at="all")
+    first, second = answer.to_numpy()
+    assert first == pytest.approx(5)
+    sides = rs.evaluate("max_arrival_rate", Settled(cell), single_sequence=second * np.array([1 - 1e-9, 1 + 1e-9]))
+    assert sides[1] < limit < sides[0]
