@@ -438,8 +438,8 @@ namespace roofslate
         const double usual_step = std::min(largest_step[0], largest_step[1]);
         return changes == 1 && parts && step_of_change <= larger * usual_step ? Passage::crossing : Passage::jump;
     }
-    // Adds the stretches in which the comparison turns, as far as some values tell: of a side declared monotone first
-    // over all usual loads, then around the load that saturates the service.
+    // Adds the stretches in which the comparison turns, by some values: of a side declared monotone first
+    // over all usual loads, then around the one that saturates the service.
     void HalfLine::add_turns(Point point, std::vector<Stretch>& stretches)
     {
         constexpr std::size_t coarse = 64, fine = 128;

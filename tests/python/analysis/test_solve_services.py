@@ -119,7 +119,7 @@ def test_registers_give_the_bits_of_single_numbers() -> None:
 
 @pytest.mark.parametrize("limit", [600, 1200, 1500])
 def test_loads_that_fall_where_they_are_taken_to_rise_are_undecided(limit):
-    """Near saturation the estimate of running sequences falls. One of three boundaries was given."""
+    """One of three boundaries was given near saturation."""
     rates = np.linspace(8, 18, 41)
     running = rs.evaluate("loaded_running_sequences", SATURATED, arrival_rate=rates).to_numpy()
     turns = np.count_nonzero(np.diff(running <= limit))
@@ -132,7 +132,7 @@ def test_loads_that_fall_where_they_are_taken_to_rise_are_undecided(limit):
 
 
 def test_a_steep_root_of_unknown_rounding_is_found():
-    """No error is known, since a derivative on the way is undefined. The root counted as a jump."""
+    """It counted as a jump, since a derivative on the way is undefined."""
     cell = {
         "session_rate_from_arrivals": 2, "turn_input_tokens": 50, "output_tokens": 800, "chips": 200, "layers": 2,
         "hbm_capacity": 7e10, "hbm_bandwidth": 3e12, "host_bandwidth": 1e11, "offloaded_weight_fraction": 0.5,
