@@ -267,7 +267,7 @@ namespace roofslate::quantities
                         return n * log(least_at(z)) + length_integral::nothing;
                     });
             }
-            double least_at(double z) const { return length.mean_least(length.at(z)) / mean; } // 1 - G
+            double least_at(double z) const { return min(length.mean_least(length.at(z)) / mean, 1.0); } // 1 - G
             // G at a length and its deviate.
             double share_beyond(double z, double at) const
             {

@@ -130,3 +130,12 @@ def test_more_rollouts_last_longer() -> None:
     assert np.all(np.diff(times) > 0)
     assert times.max() < BATCH["rollout_length_limit"]
     assert list(itertools.accumulate(times, max)) == list(times)
+
+
+def test_the_rest_of_absurdly_many_rollouts_stays_below_the_limit():
+    """A share above 1 by rounding, to a power of 10^20, made it -inf."""
+    tokens = rs.evaluate(
+        "last_rollouts_tokens", output_tokens=500, rollout_length_limit=0.0055, batch_slots=[10, 1e6, 1e20, 1e60, 1e300]
+    ).to_numpy()
+    assert (np.diff(tokens) >= 0).all()
+    assert tokens[-1] == pytest.approx(0.0055)
