@@ -253,20 +253,14 @@ namespace roofslate
                     Op::less_equal,
                     gap,
                     op(Op::add, share_of(error, 2), share_of(drift_here, near_errors * closed_share)))));
+            const int nearness = of_numbers(op(Op::less_equal, gap, share_of(error, near_errors)));
             if (one_way_) // without slopes
-                states_.compile(
-                    lanes_,
-                    {where_defined(sign_here),
-                     apart,
-                     of_numbers(op(Op::less_equal, gap, share_of(error, near_errors)))},
-                    set_);
+                states_.compile(lanes_, {where_defined(sign_here), apart, nearness}, set_);
             values_.compile(
                 lanes_,
                 {where_defined(state),
                  where_defined(sign_here),
-                 op(Op::mul,
-                    of_numbers(op(Op::less_equal, gap, share_of(error, near_errors))),
-                    op(Op::add, number(1), op(Op::add, close, agreed))),
+                 op(Op::mul, nearness, op(Op::add, number(1), op(Op::add, close, agreed))),
                  agreed,
                  explained,
                  close,

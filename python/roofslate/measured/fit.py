@@ -286,7 +286,7 @@ def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
 def _widening(misses: Values, folds: Any) -> float:
     """Return the factor from quantiles of misses to the band of another fold.
 
-    At least as for a mean of so few folds. From three folds on, also the factor with which the bands of each fold's
+    At least as for a mean of so few folds. With three folds or more also the factor with which the bands of each fold's
     others hold as many rows as they promise.
     """
     numbers = np.unique(folds)
