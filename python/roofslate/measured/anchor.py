@@ -13,20 +13,30 @@ from roofslate._base.messages import unknown
 from roofslate.errors import InputTypeError, MissingInput, RoofslateWarning, ValueRangeError
 from roofslate.grid.columns import refuse_twice
 from roofslate.measured.fit import Predictor
-from roofslate.measured.runs import TARGETS, read
+from roofslate.measured.runs import INPUTS, TARGETS, read
 from roofslate.presets.fits import Constant, Values
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
+    from roofslate.measured.runs import Runs
     from roofslate.presets.calibration import FittedConstants
 
-__all__ = ["anchored", "inputs_of_runs", "is_input", "kinds_of", "labels_of", "measured_values", "usable_rows"]
+__all__ = [
+    "anchored",
+    "inputs_of_runs",
+    "is_input",
+    "kinds_of",
+    "labels_of",
+    "measured_values",
+    "refuse_repeated",
+    "usable_rows",
+]
 
 Fitted = TypeVar("Fitted", bound="FittedConstants")
 
@@ -79,6 +89,11 @@ def kinds_of(known: FittedConstants) -> set[str]:
     return {column for fit in known.fits.values() for column in fit.kinds} | {c.by for c in known.constants if c.by}
 
 
+def refuse_repeated(runs: Runs, ignored: Collection[str], inputs: Mapping[str, Any]) -> None:
+    """Refuse columns of measured runs that a keyword gives as well."""
+    refuse_twice((INPUTS.get(column, column) for column in runs.rows if column not in ignored), inputs)
+
+
 def inputs_of_runs(
     table: pd.DataFrame,
     measured: str,
@@ -89,7 +104,7 @@ def inputs_of_runs(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read measured runs to inputs of the registry, with the columns that identify rows."""
     runs = read(table, ignore=ignore, fixed={**settings, **inputs})
-    refuse_twice(runs.rows, inputs)
+    refuse_repeated(runs, ignore, inputs)
     added = {column: table[column] for column in (*columns, measured) if column in table and column not in runs.inputs}
     remaining = {name: x for name, x in inputs.items() if name not in PRESETS}
     if drafts := int(runs.drafts.sum()):

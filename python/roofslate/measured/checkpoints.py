@@ -44,28 +44,27 @@ def number_formats(written: Iterable[str]) -> dict[str, list[Any]]:
     return {name: [each[k] for each in formats] for k, name in enumerate(names)}
 
 
-def stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
+def stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any], kv_format: Any = None) -> dict[str, list[Any]]:
     """Return the formats of weights and KV cache by engine, if the table leaves them out.
 
     Checkpoints of experts in four bits have the remaining weights in bf16. The KV cache is fp8 for weights of fp8 and
-    nvfp4, except with vLLM on chips without fp4 compute. A given `kv_format` wins, one for all rows or each its own.
+    nvfp4, except with vLLM on chips without fp4 compute. A given `kv_format` wins, of all rows or a column's.
     """
     given = table["framework"] if "framework" in table.columns else [""] * len(table)
     engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
     caches = ("kv_bytes_per_token", "recurrent_state_bytes")
     columns: dict[str, list[Any]] = {name: [] for name in ("dense_format", "kv_format", *caches)}
-    stated = inputs.get("kv_format")
-    stated_by_row = [stated] * len(table) if stated is None or isinstance(stated, str) else stated
+    given_caches = inputs.get("kv_format", [kv_format] * len(table))
     names = ("model", "hardware", "weight_format")
     for model, chip, weights, written, engine, cache in zip(
-        *map(inputs.__getitem__, names), table["weight_format"], engines, stated_by_row, strict=True
+        *map(inputs.__getitem__, names), table["weight_format"], engines, given_caches, strict=True
     ):
         experts = float(model.values.get("experts", 1)) > 1
         narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
         columns["dense_format"].append("bf16" if experts and weights in _FOUR_BITS else "same")
-        kv_format = cache if isinstance(cache, str) else "fp8" if narrow else "bf16"
-        columns["kv_format"].append(kv_format)
-        for name, size in zip(caches, _cache_bytes(model, kv_format), strict=True):
+        stored = cache if isinstance(cache, str) else "fp8" if narrow else "bf16"
+        columns["kv_format"].append(stored)
+        for name, size in zip(caches, _cache_bytes(model, stored), strict=True):
             columns[name].append(size)
     return columns
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from roofslate.grid.columns import Columns
 
-__all__ = ["COLUMNS", "TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
+__all__ = ["COLUMNS", "INPUTS", "TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
 
 # Measured columns and their quantities. The second table: numbers without conversion.
 TARGETS = {
@@ -63,7 +63,7 @@ _NUMBERS = {
 }
 
 _MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
-_INPUTS = {**_NUMBERS, "mode": "serving_mode"}
+INPUTS: Mapping[Any, str] = {**_NUMBERS, "mode": "serving_mode"}
 
 # Required columns, for all runs and by purpose, serving or training.
 _WORDS = ("model", "hardware", "weight_format", "chips")
@@ -255,10 +255,10 @@ def read(
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
     table = table.rename(columns=spellings())
-    names = [_INPUTS.get(column, column) for column in table.columns]
-    for name in (name for name in names if names.count(name) > 1):
-        raise InputTypeError(f"the table has two columns of the same name or meaning, {name!r}: leave one out")
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    names = [(column, True) if column in ignored else (INPUTS.get(column, column), False) for column in table.columns]
+    for name, _ in (name for name in names if names.count(name) > 1):
+        raise InputTypeError(f"the table has two columns of the same name or meaning, {name!r}: leave one out")
     trains = not _TRAINING.isdisjoint(table.columns)
     words = (*_WORDS, *(_TRAINED if trains else _SERVED))
     known = {*_NUMBERS, *_NOTES, *words, "mode", *TARGETS}
@@ -287,7 +287,7 @@ def read(
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
             inputs[column] = table[column].array
-    for name, values in ({} if trains else stored_formats(written, {**(fixed or {}), **inputs})).items():
+    for name, values in ({} if trains else stored_formats(written, inputs, (fixed or {}).get("kv_format"))).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
     dated = trains and {"framework", "framework_version"} <= {*table.columns}

@@ -15,10 +15,11 @@ from roofslate.display.result import Result
 from roofslate.display.result import Table as Listing
 from roofslate.errors import AxisError, InputTypeError, PresetError, UnknownName
 from roofslate.evaluation.frame import frame, results_of_columns
-from roofslate.grid.columns import Column, refuse_twice
+from roofslate.grid.columns import Column
 from roofslate.grid.read import Settled
 from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.measured import runs as measurements
+from roofslate.measured.anchor import refuse_repeated
 from roofslate.measured.calibration import Calibration
 from roofslate.measured.calibration import calibration as shipped_calibration
 from roofslate.presets.fits import ERRORS, check_level, error_measures
@@ -300,12 +301,13 @@ def validate(
         chosen = calibration or shipped_calibration()
         source = read_table(table)
         read_rows = source.pandas()
+        ignored = {ignore} if isinstance(ignore, str) else set(ignore)
         if not len(read_rows):
             raise InputTypeError("the table has no rows")
         runs = measurements.read(
-            read_rows, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
+            read_rows, models=models, hardware=hardware, ignore=ignored, fixed={**chosen.settings, **inputs}
         )
-        refuse_twice(runs.rows, inputs)
+        refuse_repeated(runs, ignored, inputs)
         _refuse_unread(runs)
         scored = (_Scored("", runs, chosen),)
         published = measurements.none_published()

@@ -432,8 +432,21 @@ def test_more_mistakes():
         rs.validate(table(), bands=2)
     with pytest.raises(errors.InputTypeError, match="expected a dict"):
         rs.validate(table(), models=["Qwen3-32B"])
-    with pytest.raises(errors.InputTypeError, match="'chips' is a column of the table and a keyword: leave one out"):
-        rs.validate(table(), chips=4)
+    for twice, column in (("chips", "chips"), ("serving_mode", "mode"), ("kv_format", "kv_format")):
+        given = table(run(**{column: "fp8"} if column == "kv_format" else {}))
+        with pytest.raises(
+            errors.InputTypeError, match=f"'{twice}' is a column of the table and a keyword: leave one out"
+        ):
+            rs.validate(given, **{twice: 4})
+    with pytest.raises(errors.InputTypeError, match="kv_format is one of 'bf16'"):
+        rs.validate(table(run(), run()), kv_format=4)
+
+
+def test_ignored_columns_may_be_given_as_keywords():
+    given = table(run(kv_format="bf16", serving_mode="disaggregated"))
+    ignored = rs.validate(given, ignore=iter(["kv_format", "serving_mode"]), kv_format="fp8").rows
+    plain = rs.validate(table(), kv_format="fp8").rows
+    pd.testing.assert_frame_equal(ignored[plain.columns], plain)
 
 
 @pytest.mark.parametrize("bad", [math.nan, -1.0, 0.0, 1e300, math.inf])
