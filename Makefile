@@ -4,6 +4,7 @@ export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 # Given out function by function, so that no core idles; the tests of a file that share what takes long stay together.
 pytest = python -m pytest -n auto --dist loadscope
+measured_files = $$(grep -rl mark.measured tests --include="test_*.py")
 
 .PHONY: help lecture notebook test quick test-long check-mutants check-deep coverage bench wasm wasm-test wheel wheels release-check lint format docs clean
 help:                                ## Lists the targets
@@ -25,7 +26,7 @@ test:                                ## Runs the tests, C++ and Python, part of 
 	@echo "roofslate: tests 2 of 3, Python (two and a half minutes on two cores; make quick takes one)"
 	$(run) $(pytest) --part=usual -m "not long and not measured" --junitxml=build/pytest.xml
 	@echo "roofslate: tests 3 of 3, those that measure, one at a time (a few minutes)"
-	$(run) python -m pytest -m "measured and not long" --junitxml=build/pytest-measured.xml $$(grep -rl mark.measured tests --include="test_*.py")
+	$(run) python -m pytest -m "measured and not long" --junitxml=build/pytest-measured.xml $(measured_files)
 
 quick:                               ## Runs the tests of every package that take less than 0.05 s (a minute)
 	@.ci/setup all test $(EXTRAS)
@@ -33,7 +34,8 @@ quick:                               ## Runs the tests of every package that tak
 
 test-long:                           ## Runs what make test leaves out, with all parameters (an hour); LONG=--one-of-each a slice
 	@.ci/setup all test $(EXTRAS)
-	$(run) $(pytest) --part=rest -m "long or not measured" --junitxml=build/pytest-long.xml $(LONG)
+	$(run) $(pytest) --part=rest -m "not measured" --junitxml=build/pytest-long.xml $(LONG)
+	$(run) python -m pytest -m "measured and long" --junitxml=build/pytest-long-measured.xml $(LONG) $(measured_files)
 
 check-mutants:                       ## Changes each formula, default and limit, one thing at a time; the tests must fail
 	@.ci/setup all test $(EXTRAS)

@@ -289,7 +289,7 @@ def test_speed_of_a_page(tab, folder):
     path = Page([view_of(["time_per_output_token"], inputs)]).save(folder / "fast.html")
     assert path.stat().st_size < 5e6
     firsts = []
-    for _ in range(4):  # other tests take the processor meanwhile
+    for _ in range(4):  # the first one starts the browser
         visit(tab, path)
         firsts.append(float(tab.evaluate("document.documentElement.dataset.firstAnswer")))
     first = min(firsts)
