@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from roofslate.registry.values import Values
+
 __all__ = [
     "CHOICES",
     "NUMBERS",
@@ -183,11 +185,16 @@ class Service:
         first = 0 if self.policy == "apart" else 1
         return 1 - first + max(self.output_mean - 1, 0.0) / self.emitted
 
-    @property
-    def prompt_time(self) -> float:
-        """The mean time a prompt takes from the steps of the decoding replica."""
-        fixed = self.prompt_fixed_time if self.policy == "first" else 0.0
-        return 0.0 if self.policy == "apart" else fixed + self.prompt_token_time * self.least_read
+    def prompt_time(self, running: float) -> float:
+        """Return the mean time of a prompt in the steps of so many decoding sequences."""
+        if self.policy == "apart":
+            return 0.0
+        read = self.prompt_token_time * self.least_read
+        if self.policy != "first" or not self.prompt_fixed_time:
+            return read
+        rate = self.rate / self.replicas
+        came = rate * self.step_time(running) / max(1 - rate * read, 1e-3)  # in a step, which share the fixed time
+        return read + self.prompt_fixed_time / max(min(came, self.token_budget / max(self.least_read, 1.0)), 1.0)
 
     @property
     def least_read(self) -> float:
@@ -210,19 +217,23 @@ class Service:
             a_step = (y[-1] - y[-2]) / (x[-1] - x[-2])
         else:
             a_step = self.step_time(most) / most
-        return rate * self.decoded * a_step, rate * self.prompt_time
+        return rate * self.decoded * a_step, rate * self.prompt_time(min(most, 1e6))
 
     def running(self) -> float:
         """Estimate the running sequences at which arrivals balance completions."""
-        rate = self.rate / self.replicas
         running = 1.0
         for _ in range(200):
-            free = max(1 - rate * self.prompt_time, 1e-3)
-            balanced = min(rate * self.decoded * self.step_time(running) / free, self.most_running, 1e6)
+            balanced = self.balanced(running)
             if abs(balanced - running) < 1e-6 * running:
                 break
             running = balanced
         return running
+
+    def balanced(self, running: float) -> float:
+        """Return the sequences that arrivals would keep running at the step time of `running`."""
+        rate = self.rate / self.replicas
+        free = max(1 - rate * self.prompt_time(running), 1e-3)
+        return min(rate * self.decoded * self.step_time(running) / free, self.most_running, 1e6)
 
     def check_load(self) -> None:
         """Raise an error if the queue would grow without limit."""
@@ -416,10 +427,8 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
         service = replace(service, read_share=one["fresh_input_tokens"] / service.input_mean)
     service = replace(service, prompt_lag_time=one["prompt_lag_time"] / one["fresh_input_tokens"])
     prompts = np.broadcast_to(table[first].values, sizes.shape) * one["time_per_output_token_factor"]
-    if service.policy == "chunked":  # at the mean running batch, which depends on it
-        for _ in range(8):
-            a_token = float(np.interp(service.running(), sizes, prompts)) / one["fresh_input_tokens"]
-            service = replace(service, prompt_token_time=a_token)
+    if service.policy == "chunked":
+        service = _with_prompts_of_batches(service, sizes, prompts / one["fresh_input_tokens"])
     else:
         service = replace(
             service,
@@ -435,3 +444,13 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     if pool.transfer_token_time is None:
         pool = replace(pool, transfer_token_time=one["exposed_kv_transfer_time"] / float(mean))
     return replace(service, prefill=pool)
+
+
+def _with_prompts_of_batches(service: Service, sizes: Values, token_times: Values) -> Service:
+    """Return the service with prompt tokens that take their time in its mean running batch."""
+    low, high = 1.0, min(service.most_running, 1e6)
+    for _ in range(60):  # repeated from one estimate to the next, it may swing between two
+        middle = math.sqrt(low * high)
+        service = replace(service, prompt_token_time=float(np.interp(middle, sizes, token_times)))
+        low, high = (middle, high) if service.balanced(middle) > middle else (low, middle)
+    return service
