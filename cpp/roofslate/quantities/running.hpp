@@ -34,8 +34,7 @@ namespace roofslate::quantities
 
     struct lone_running_ratio
     {
-        static constexpr Spec spec =
-            Spec("f_0", "1", "implied running sequences at the step time of one", "Q6").range(1);
+        static constexpr Spec spec = Spec("f_0", "1", "implied running sequences at the step time of one", "Q6");
         template <class T> static constexpr T formula(
             in<single_sequence, T> one,
             in<replica_arrival_rate, T> rate,
