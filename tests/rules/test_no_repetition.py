@@ -202,7 +202,6 @@ def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
 
 SAME: dict[tuple[str, ...], str] = {
     ("prompt_gap_guess", "prompt_gap_quantile"): "at the points that are tried no step is full",
-    ("full_prompt_overhead_time", "prompt_overhead_time"): "at the points that are tried each prompt has its own step",
 }
 CONTAINED = {
     ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
@@ -236,17 +235,6 @@ CONTAINED = {
         "replica_time_per_request",
     ): "of costs, as prefill replicas may have another price",
     ("energy_per_request", "replica_time_per_request"): "the same",
-    ("full_prompt_overhead_time", "prompt_pass_overhead"): "at the points that are tried each prompt has its own step",
-    ("prompt_overhead_time", "prompt_pass_overhead"): "the same",
-    ("second_batch", "first_running_ratio"): "its excess over one, which is the ratio where that is large",
-    ("second_batch", "full_running_ratio"): "the same, of all slots",
-    **{
-        (name, "lone_batch"): "at the points that are tried one sequence runs"
-        for name in (
-            *(f"{n}_batch" for n in ("second", "third", "fourth", "fifth", "sixth")),
-            "running_estimate",
-        )
-    },
 }
 
 

@@ -34,8 +34,6 @@
     THEME(context_parallelism)  \
     THEME(requests)             \
     THEME(arrivals)             \
-    THEME(running)              \
-    THEME(slots)                \
     THEME(latency)              \
     THEME(pools)                \
     THEME(goodput)              \

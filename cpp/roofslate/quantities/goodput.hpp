@@ -89,35 +89,18 @@ namespace roofslate::quantities
     };
     struct time_per_output_token_attainment
     {
-        // The inverse of the percentile, with each of its limits.
         static constexpr Spec spec = Spec("f_{oo}", "1", "SLO attainment, time per output token (TPOT)", "Q6");
         template <class T> static constexpr T formula(
             in<quick_answer_share, T> quick,
             in<time_per_output_token_target, T> target,
-            in<token_time_floor, T> least,
-            in<token_time_excess, T> excess,
-            in<prompt_token_delay, T> delay,
-            in<full_token_time_excess, T> mean,
-            in<full_token_time_variance, T> variance,
-            in<decode_step_slope, T> b,
-            in<loaded_running_sequences, T> B,
-            in<running_variance, T> v_B,
             in<full_decode_token_time, T> most,
-            in<prompt_gap_limit, T> gap,
-            in<sampled_length, T> single,
-            in<single_sequence, T> one,
+            in<prompt_load, T> prompts,
+            in<prompt_time_share, T> u,
             in<service_load, T> load)
         {
-            const T above = max(target - least, 1e-9 * least);
-            const T full = routine<gamma_share>(T(above), T(mean), T(variance));
-            const T calm = max(target - gap / single, 0.0 * target), some = max(B, 1e-6 * one);
-            const T concurrent = max(calm - least, 1e-9 * least) / b;
-            const T steady = select(
-                calm < max(most, least),
-                routine<gamma_share>(T(concurrent), T(some), T(max(v_B, 1e-9 * (some * some)))),
-                T(1.0));
-            const T rare = max(1.0 - (excess + delay) / above, 0.0);
-            return select(load < 1.0, max(max(quick, full), max(steady, rare)), T(0.0));
+            // with few prompts no answer is slower than with all slots taken
+            const T all = select(target < most / max(1.0 - u, 0.01), T(quick), T(1.0));
+            return select(load < 1.0, select(prompts < 0.01, all, T(quick)), T(0.0));
         }
     };
     struct request_attainment
