@@ -478,3 +478,11 @@ def test_described_sessions_have_fixed_turns():
     assert fixed is not None
     assert drawn is not None
     assert (fixed.fixed_turns, drawn.fixed_turns) == (True, False)
+
+
+def test_a_model_close_to_saturation_is_not_refused() -> None:
+    """The batch of its prompts swung between two: a load of 0.85 counted as 1.06."""
+    service = {"model": "DeepSeek-V3", "hardware": "HGX H200", "chips": 8, "calibration": "serving"}
+    result = rs.simulate(service, input_tokens=1000, output_tokens=1000, arrival_rate=15.5, requests=20_000, seed=1)
+    mean, _ = result.mean("time_per_output_token")
+    assert 0.09 < mean < 0.13
