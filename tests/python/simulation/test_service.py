@@ -486,3 +486,12 @@ def test_a_model_close_to_saturation_is_not_refused() -> None:
     result = rs.simulate(service, input_tokens=1000, output_tokens=1000, arrival_rate=15.5, requests=20_000, seed=1)
     mean, _ = result.mean("time_per_output_token")
     assert 0.09 < mean < 0.13
+
+
+def test_prompts_that_share_a_step_share_its_fixed_time() -> None:
+    """Counted for each of them, a load of 0.86 was 1.004 and refused."""
+    service = {"model": "Llama 3.3 70B", "hardware": "HGX B200", "chips": 8, "prompt_policy": "first"}
+    lengths = {"input_tokens": 200, "output_tokens": 1000, "max_running_sequences": 4096}
+    result = rs.simulate(service, **lengths, arrival_rate=86.8, requests=20_000, seed=1)
+    mean, _ = result.mean("time_per_output_token")
+    assert 0.0055 < mean < 0.0065
