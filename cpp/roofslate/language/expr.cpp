@@ -1,6 +1,8 @@
 #include "roofslate/language/expr.hpp"
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <set>
 
 namespace roofslate
 {
@@ -53,7 +55,34 @@ namespace roofslate
             {
             }
 
-            std::string at_level(int position, Level least) const
+            // All that is named after its parts, as on the tape.
+            std::string with_definitions(int root)
+            {
+                const std::string formula = written(root, condition);
+                std::string definitions;
+                for (auto next = mentioned_.begin(); next != mentioned_.end(); next = mentioned_.begin())
+                {
+                    const int position = *next;
+                    mentioned_.erase(next);
+                    const std::string definition = name(position) + " = " + written(position, condition);
+                    definitions = definition + (definitions.empty() ? "" : latex_ ? ", \\; " : "; ") + definitions;
+                }
+                if (definitions.empty())
+                    return formula;
+                return formula + (latex_ ? " \\; \\text{ where } " : " where ") + definitions;
+            }
+            std::string at_level(int position, Level least)
+            {
+                if (!operation(position).name)
+                    return written(position, least);
+                mentioned_.insert(position);
+                return name(position);
+            }
+
+        private:
+            std::string name(int position) const
+            { return latex_ ? operation(position).latex : operation(position).name; }
+            std::string written(int position, Level least)
             {
                 const Level precedence = level(position);
                 std::string inside = at(position);
@@ -61,8 +90,6 @@ namespace roofslate
                     return inside;
                 return latex_ ? "\\left(" + inside + "\\right)" : "(" + inside + ")";
             }
-
-        private:
             const Operation& operation(int position) const { return tape_.operations[std::size_t(position)]; }
 
             static std::string number(double x)
@@ -97,16 +124,16 @@ namespace roofslate
                 default: return atom;
                 }
             }
-            std::string infix(const Operation& o, const char* sign, Level left_level, Level right_level) const
+            std::string infix(const Operation& o, const char* sign, Level left_level, Level right_level)
             { return at_level(o.argument[0], left_level) + sign + at_level(o.argument[1], right_level); }
-            std::string call(const std::string& name, const Operation& o, int arity) const
+            std::string call(const std::string& name, const Operation& o, int arity)
             {
                 std::string inside;
                 for (int k = 0; k < arity; ++k)
                     inside += (k ? ", " : "") + at_level(o.argument[k], condition);
                 return latex_ ? name + "\\left(" + inside + "\\right)" : name + "(" + inside + ")";
             }
-            std::string compared(const Operation& o) const // a choice is compared with a word
+            std::string compared(const Operation& o) // a choice is compared with a word
             {
                 const Operation& first = operation(o.argument[0]);
                 return worded(
@@ -115,7 +142,7 @@ namespace roofslate
                     term);
             }
             // if it is the number of a word
-            std::string worded(const Choices* words, int position, Level otherwise) const
+            std::string worded(const Choices* words, int position, Level otherwise)
             {
                 const Operation& o = operation(position);
                 if (words && o.op == Op::constant)
@@ -131,13 +158,13 @@ namespace roofslate
                 std::replace(choice.begin(), choice.end(), '_', ' ');
                 return "\\text{" + choice + "}";
             }
-            std::string outcome(int position) const { return worded(inputs_.outcomes, position, condition); }
-            std::string base(int position) const // of a power: a fraction needs brackets too
+            std::string outcome(int position) { return worded(inputs_.outcomes, position, condition); }
+            std::string base(int position) // of a power: a fraction needs brackets too
             {
-                const bool fraction = operation(position).op == Op::div;
+                const bool fraction = operation(position).op == Op::div && !operation(position).name;
                 return fraction ? "\\left(" + at_level(position, condition) + "\\right)" : at_level(position, atom);
             }
-            std::string cases(const Operation& o) const
+            std::string cases(const Operation& o)
             {
                 std::string rows;
                 const Operation* s = &o;
@@ -145,7 +172,8 @@ namespace roofslate
                 {
                     const std::string value = outcome(s->argument[1]), when = at_level(s->argument[0], condition);
                     rows += latex_ ? value + " & " + when + " \\\\ " : value + " if " + when + " else ";
-                    if (operation(s->argument[2]).op != Op::select)
+                    const Operation& otherwise = operation(s->argument[2]);
+                    if (otherwise.op != Op::select || otherwise.name)
                         break;
                 }
                 const std::string last = outcome(s->argument[2]);
@@ -153,7 +181,7 @@ namespace roofslate
                     ? "\\begin{cases} " + rows + last + " & \\text{otherwise} \\end{cases}"
                     : "(" + rows + last + ")";
             }
-            std::string at(int position) const
+            std::string at(int position)
             {
                 const Operation& o = operation(position);
                 switch (o.op)
@@ -199,9 +227,12 @@ namespace roofslate
             const Tape& tape_;
             const Inscription& inputs_;
             bool latex_;
+            std::set<int, std::greater<>> mentioned_; // positions of what is named, the last one first
         };
     }
 
     std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation)
+    { return Printer(tape, inputs, notation).with_definitions(root); }
+    std::string print_part(const Tape& tape, int root, const Inscription& inputs, Notation notation)
     { return Printer(tape, inputs, notation).at_level(root, Printer::condition); }
 }

@@ -60,6 +60,8 @@ namespace roofslate
         int argument[3] = {-1, -1, -1}; // positions on the tape; of an input: its number
         double value = 0;               // of a constant
         const Routine* routine = nullptr;
+        const char* name = nullptr; // by which a printed formula refers to it, and as LaTeX
+        const char* latex = nullptr;
     };
     struct Tape
     {
@@ -87,6 +89,12 @@ namespace roofslate
         Expr() = default;
         Expr(double literal) : literal_(literal) {}
         static Expr input(Tape& tape, int number) { return Expr(&tape, tape.push({Op::input, {number, -1, -1}})); }
+        void name(const char* text, const char* latex) const
+        {
+            Operation* o = tape_ ? &tape_->operations[std::size_t(position_)] : nullptr;
+            if (o && !o->name && o->op != Op::input && o->op != Op::constant)
+                o->name = text, o->latex = latex;
+        }
         int on(Tape& tape) const { return tape_ ? position_ : tape.push({Op::constant, {-1, -1, -1}, literal_}); }
 
         static Expr apply(Op op, const Expr& a) { return apply(op, nullptr, {&a, nullptr, nullptr}, 1); }
@@ -145,6 +153,14 @@ namespace roofslate
     inline Expr select(const Expr& condition, const Expr& a, const Expr& b)
     { return Expr::apply(Op::select, condition, a, b); }
 
+    // An intermediate value that a printed formula names: "x * u where u = a + b".
+    template <class T> constexpr const T& named(const char*, const char*, const T& x) { return x; }
+    inline const Expr& named(const char* name, const char* latex, const Expr& x)
+    {
+        x.name(name, latex);
+        return x;
+    }
+
     inline constexpr std::size_t most_choices = 32;
     using Choices = std::array<const char*, most_choices>; // words; the value of one is its position
 
@@ -161,7 +177,10 @@ namespace roofslate
         std::vector<const Choices*> words;
         const Choices* outcomes = nullptr; // of a formula that is a choice itself
     };
+    // The formula, and after "where" the intermediate values that it names.
     std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation);
+    // A part of a formula, with the names alone.
+    std::string print_part(const Tape& tape, int root, const Inscription& inputs, Notation notation);
     inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation)
     { return print(tape, root, Inscription{symbols, std::vector<const Choices*>(symbols.size(), nullptr)}, notation); }
 }

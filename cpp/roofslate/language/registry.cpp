@@ -1,5 +1,6 @@
 #include "roofslate/language/registry.hpp"
 #include "roofslate/language/error.hpp"
+#include <map>
 #include <sstream>
 
 namespace roofslate
@@ -204,43 +205,19 @@ namespace roofslate
             };
             Part copy(int position)
             {
-                const Operation& o = entry_.tape.operations[std::size_t(position)];
-                if (o.op == Op::input)
-                {
-                    const std::size_t k = std::size_t(o.argument[0]);
-                    return {tape_.push(o), needs_[k], registry_[entry_.needs[k]].spec->is_choice()};
-                }
-                if (o.op == Op::constant)
-                    return {tape_.push(o), o.value, true};
-                if (o.op == Op::select)
-                {
-                    const Part condition = copy(o.argument[0]);
-                    const bool holds = condition.value != 0;
-                    if (!condition.decided && !entry_.spec->is_choice())
-                        conditions_.push_back({condition.position, holds});
-                    if (condition.decided || !entry_.spec->is_choice())
-                        return copy(o.argument[holds ? 1 : 2]);
-                }
-                Operation copied = o;
-                double values[3] = {};
-                bool decided = true;
-                for (std::size_t k = 0; k < 3 && o.argument[k] >= 0; ++k)
-                {
-                    const Part p = copy(o.argument[k]);
-                    copied.argument[k] = p.position, values[k] = p.value;
-                    decided = decided && p.decided;
-                }
-                if (o.op == Op::max || o.op == Op::min)
-                    compared_.push_back(
-                        {o.op == Op::max, copied.argument[0], copied.argument[1], values[0], values[1]});
-                return {tape_.push(copied), evaluate(o.op, o.routine, values), decided};
+                const auto known = copied_.find(position);
+                if (known != copied_.end())
+                    return known->second;
+                const Part part = new_copy(entry_.tape.operations[std::size_t(position)]);
+                copied_.emplace(position, part);
+                return part;
             }
             std::vector<std::string> conditions(const Inscription& inputs, Notation notation) const
             {
                 std::vector<std::string> result;
                 for (const auto& [position, holds] : conditions_)
                 {
-                    const std::string condition = print(tape_, position, inputs, notation);
+                    const std::string condition = print_part(tape_, position, inputs, notation);
                     const Op op = tape_.operations[static_cast<std::size_t>(position)].op;
                     const bool joined = op == Op::both || op == Op::either; // which "not" binds closer than
                     result.push_back(holds ? condition : joined ? "not (" + condition + ")" : "not " + condition);
@@ -253,7 +230,8 @@ namespace roofslate
                 for (const Compared& c : compared_)
                 {
                     const bool first = c.maximum ? c.a_value >= c.b_value : c.a_value <= c.b_value;
-                    const std::string a = print(tape_, c.a, inputs, notation), b = print(tape_, c.b, inputs, notation);
+                    const std::string a = print_part(tape_, c.a, inputs, notation);
+                    const std::string b = print_part(tape_, c.b, inputs, notation);
                     result.push_back(
                         {c.maximum,
                          first ? a : b,
@@ -271,10 +249,52 @@ namespace roofslate
                 int a, b;
                 double a_value, b_value;
             };
+            Part new_copy(const Operation& o)
+            {
+                if (o.op == Op::input)
+                {
+                    const std::size_t k = std::size_t(o.argument[0]);
+                    return {tape_.push(o), needs_[k], registry_[entry_.needs[k]].spec->is_choice()};
+                }
+                if (o.op == Op::constant)
+                    return {tape_.push(o), o.value, true};
+                if (o.op == Op::select)
+                {
+                    const Part condition = copy(o.argument[0]);
+                    const bool holds = condition.value != 0;
+                    if (!condition.decided && !entry_.spec->is_choice())
+                        conditions_.push_back({condition.position, holds});
+                    if (condition.decided || !entry_.spec->is_choice())
+                        return branch(o, holds);
+                }
+                Operation copied = o;
+                double values[3] = {};
+                bool decided = true;
+                for (std::size_t k = 0; k < 3 && o.argument[k] >= 0; ++k)
+                {
+                    const Part p = copy(o.argument[k]);
+                    copied.argument[k] = p.position, values[k] = p.value;
+                    decided = decided && p.decided;
+                }
+                if (o.op == Op::max || o.op == Op::min)
+                    compared_.push_back(
+                        {o.op == Op::max, copied.argument[0], copied.argument[1], values[0], values[1]});
+                return {tape_.push(copied), evaluate(o.op, o.routine, values), decided};
+            }
+            // A branch takes the name of the choice that it is of.
+            Part branch(const Operation& o, bool holds)
+            {
+                const Part part = copy(o.argument[holds ? 1 : 2]);
+                Operation& chosen = tape_.operations[std::size_t(part.position)];
+                if (o.name && !chosen.name && chosen.op != Op::input && chosen.op != Op::constant)
+                    chosen.name = o.name, chosen.latex = o.latex;
+                return part;
+            }
             const Registry& registry_;
             const Entry& entry_;
             const std::vector<double>& needs_;
             Tape tape_;
+            std::map<int, Part> copied_; // by position in the whole formula
             std::vector<Compared> compared_;
             std::vector<std::pair<int, bool>> conditions_;
         };

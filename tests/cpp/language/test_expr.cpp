@@ -78,6 +78,22 @@ namespace
             "\\begin{cases} \\text{all} & alpha = \\text{not one} \\\\ \\text{not one} & \\text{otherwise} "
             "\\end{cases}");
     }
+    TEST_F(Printed, NamedIntermediateValues)
+    {
+        const Expr sum = named("sum", "s", a + b), ratio = named("ratio", "r", c / sum);
+        EXPECT_EQ(text(ratio * (ratio - sum)), "ratio * (ratio - sum) where sum = alpha + beta; ratio = gamma / sum");
+        EXPECT_EQ(latex(pow(ratio, sum)), "{r}^{s} \\; \\text{ where } s = \\alpha + b, \\; r = \\frac{c}{s}");
+        EXPECT_EQ(print_part(tape, (ratio - sum).on(tape), {"a", "b", "c"}, Notation::text), "ratio - sum");
+        EXPECT_EQ(print_part(tape, ratio.on(tape), {"a", "b", "c"}, Notation::text), "ratio");
+        EXPECT_EQ(text(sum), "alpha + beta");
+        EXPECT_EQ(text(named("again", "a", sum) * c), "sum * gamma where sum = alpha + beta");
+        EXPECT_EQ(text(named("input", "i", a) + named("number", "n", Expr(2.0))), "alpha + 2");
+        const Expr chosen = named("other", "o", select(a < c, b, c));
+        EXPECT_EQ(
+            text(select(a < b, sum, chosen)),
+            "(sum if alpha < beta else other) where sum = alpha + beta; other = (beta if alpha < gamma else gamma)");
+        EXPECT_EQ(named("number", "n", 2.0), 2.0);
+    }
 
     TEST(Expr, LiteralsFoldUntilTheyMeetATape)
     {

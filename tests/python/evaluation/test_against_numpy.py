@@ -15,6 +15,7 @@ from roofslate import _core
 from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries
 from support.evaluator import EXACT, NEARLY, ROUTINES, Evaluator, agree
+from support.printed import tree_of
 from support.random_questions import asked, slices
 from support.slices import first_alone
 
@@ -101,9 +102,8 @@ class Printed(ast.NodeVisitor):
         self.q, self.needs = entries()[name], needs
 
     def value(self) -> float:
-        text = self.q.formula.replace("^", "**")
         with np.errstate(all="ignore"):
-            return float(self.visit(ast.parse(text.partition(" = ")[2] or text, mode="eval").body))
+            return float(self.visit(tree_of(self.q.formula)))
 
     def visit_Name(self, node: ast.Name) -> Any:
         return math.inf if node.id == "inf" else self.needs[node.id]

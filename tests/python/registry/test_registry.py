@@ -1,5 +1,6 @@
 """The registry as Python shows it, and the steps of adding a quantity."""
 
+import ast
 import html
 import pickle
 import re
@@ -10,6 +11,7 @@ import roofslate as rs
 from roofslate import errors, units
 from roofslate.registry.registry import entries
 from support.evaluator import ROUTINES
+from support.printed import tree_of
 
 
 def test_the_table_has_one_row_a_quantity():
@@ -142,10 +144,10 @@ def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):
         if not q.computed or q.changed or q.replaced_by or any(f"{routine}(" in q.formula for routine in ROUTINES):
             continue
         needs = {need: rs.value(need, whole_scenario) for need in q.needs}
-        right = q.formula.split(" = ", 1)[1].replace("^", "**")
         got = positions(name, rs.value(name, whole_scenario))
+        formula = compile(ast.Expression(tree_of(q.formula)), name, "eval")
         try:
-            expected = float(positions(name, eval(right, {"__builtins__": {}}, {**words, **needs})))
+            expected = float(positions(name, eval(formula, {"__builtins__": {}}, {**words, **needs})))
         except (ZeroDivisionError, OverflowError):
             continue
         if isinstance(expected, complex) or math.isnan(got):
