@@ -224,7 +224,7 @@ def _script(text: str) -> str:
 
 def embedded(text: str) -> str:
     """Write JSON so that nothing in it ends its element."""
-    return text.replace("<", "\\u003c")
+    return re.sub(r"<(?=/?script|!--)", r"\\u003c", text, flags=re.IGNORECASE)  # other tags are many
 
 
 def plain(x: Any) -> Any:
