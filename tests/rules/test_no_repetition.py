@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from roofslate.registry.registry import ancestors, entries
-from support import ROOT
+from support import ROOT, printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,12 +78,12 @@ values: dict[str, Any] = {}
 
 
 def tree_of(name: str) -> ast.expr:
-    text = entries()[name].formula.partition(" = ")[2].replace("^", "**")
+    text = entries()[name].formula
     if entries()[name].changed:  # the value that another quantity has elsewhere: a separate number
         return ast.Name(f"{name}_there")
     for path, word in enumerate(entries()[name].choices):  # an answer in words
         text = text.replace(repr(word), str(path))
-    return ast.parse(text, mode="eval").body
+    return printed.tree_of(text)
 
 
 def value_of(name: str) -> Any:
@@ -202,6 +202,7 @@ def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
 
 SAME: dict[tuple[str, ...], str] = {
     ("prompt_gap_guess", "prompt_gap_quantile"): "at the points that are tried no step is full",
+    ("full_prompt_overhead_time", "prompt_overhead_time"): "at the points that are tried each prompt has its own step",
 }
 CONTAINED = {
     ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
@@ -235,6 +236,20 @@ CONTAINED = {
         "replica_time_per_request",
     ): "of costs, as prefill replicas may have another price",
     ("energy_per_request", "replica_time_per_request"): "the same",
+    ("full_prompt_overhead_time", "prompt_pass_overhead"): "at the points that are tried each prompt has its own step",
+    ("prompt_overhead_time", "prompt_pass_overhead"): "the same",
+    ("first_batch", "lone_running_ratio"): "its excess over one, and one",
+    ("first_batch", "full_running_ratio"): "the same",
+    ("second_batch", "first_running_ratio"): "the same",
+    ("second_batch", "full_running_ratio"): "the same",
+    ("second_batch", "lone_running_ratio"): "the same",
+    **{
+        (name, "lone_batch"): "at the points that are tried one sequence runs"
+        for name in (
+            *(f"{n}_batch" for n in ("second", "third", "fourth", "fifth", "sixth")),
+            "running_estimate",
+        )
+    },
 }
 
 

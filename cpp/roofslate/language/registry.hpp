@@ -34,6 +34,8 @@
     THEME(context_parallelism)  \
     THEME(requests)             \
     THEME(arrivals)             \
+    THEME(running)              \
+    THEME(slots)                \
     THEME(latency)              \
     THEME(pools)                \
     THEME(goodput)              \

@@ -89,18 +89,35 @@ namespace roofslate::quantities
     };
     struct time_per_output_token_attainment
     {
+        // The inverse of the percentile, with each of its limits.
         static constexpr Spec spec = Spec("f_{oo}", "1", "SLO attainment, time per output token (TPOT)", "Q6");
         template <class T> static constexpr T formula(
             in<quick_answer_share, T> quick,
             in<time_per_output_token_target, T> target,
+            in<token_time_floor, T> least,
+            in<token_time_excess, T> excess,
+            in<prompt_token_delay, T> delay,
+            in<full_token_time_excess, T> mean,
+            in<full_token_time_variance, T> variance,
+            in<decode_step_slope, T> b,
+            in<loaded_running_sequences, T> B,
+            in<running_variance, T> v_B,
             in<full_decode_token_time, T> most,
-            in<prompt_load, T> prompts,
-            in<prompt_time_share, T> u,
+            in<prompt_gap_limit, T> gap,
+            in<sampled_length, T> single,
+            in<single_sequence, T> one,
             in<service_load, T> load)
         {
-            // with few prompts no answer is slower than with all slots taken
-            const T all = select(target < most / max(1.0 - u, 0.01), T(quick), T(1.0));
-            return select(load < 1.0, select(prompts < 0.01, all, T(quick)), T(0.0));
+            const T above = max(target - least, 1e-9 * least);
+            const T full = routine<gamma_share>(T(above), T(mean), T(variance));
+            const T calm = max(target - gap / single, 0.0 * target), some = max(B, 1e-6 * one);
+            const T concurrent = max(calm - least, 1e-9 * least) / b;
+            const T steady = select(
+                calm < max(most, least),
+                routine<gamma_share>(T(concurrent), T(some), T(max(v_B, 1e-9 * (some * some)))),
+                T(1.0));
+            const T rare = max(1.0 - (excess + delay) / above, 0.0);
+            return select(load < 1.0, max(max(quick, full), max(steady, rare)), T(0.0));
         }
     };
     struct request_attainment
@@ -219,8 +236,9 @@ namespace roofslate::quantities
             in<pooled_replicas, T> R,
             in<service_load, T> load)
         {
-            // a queue whose states have weights 1, y, ... y^q, after slots that are full with the weight 1
-            const T y = max(decode / decode_share, 1e-9), q = min(count(queue_limit) * R, 1e9), x = log(y);
+            // a queue whose states have weights 1, e^x, ... e^qx, after slots that are full with the weight 1
+            const T q = named("room", "q", min(count(queue_limit) * R, 1e9));
+            const T x = named("growth", "x", log(max(decode / decode_share, 1e-9)));
             const T waiting = (q + 1.0) * (mean_decay<T>((q + 1.0) * x) / mean_decay<T>(x));
             const T before = (1.0 / full - 1.0) * exp(-(q * x));
             const T share = max(1.0 / (before + waiting), 1.0 - 1.0 / max(load, 1.0));

@@ -1,6 +1,6 @@
 // Percentiles of a service under load: parts that are independent, each with its mean and its quantile.
 #pragma once
-#include "roofslate/quantities/arrivals.hpp"
+#include "roofslate/quantities/slots.hpp"
 
 namespace roofslate::quantities
 {
@@ -657,7 +657,7 @@ namespace roofslate::quantities
         const T& second_share)
     {
         const T h_1 = cube_root<T>(first / second), z_1 = normal_of<T>(first_share), z_2 = normal_of<T>(second_share);
-        const T rise = (h_1 - 1.0) / select((z_1 - z_2) * (z_1 - z_2) > 1e-12, z_1 - z_2, T(infinite));
+        const T rise = (h_1 - 1.0) * (z_1 - z_2) / max((z_1 - z_2) * (z_1 - z_2), 1e-12);
         const T root = max(1.0 + min(max(rise, 0.0), 1.0) * (routine<normal_quantile>(q) - z_2), 0.1);
         return second * (root * root * root);
     }
@@ -680,16 +680,29 @@ namespace roofslate::quantities
                 .value_of<quick_answer_share>()
                 .where<time_per_output_token_target, third_token_time_guess>();
     };
-    struct full_token_time_quantile
+    // With all slots taken, a prompt is read where an answer ends: their number varies as the lengths of answers do.
+    struct full_token_time_excess
     {
-        // With all slots taken, a prompt is read where an answer ends: their number varies as the lengths of answers
-        // do.
         static constexpr Spec spec =
-            Spec("T_{Nq}", "s*sequence/token", "TPOT percentile with all slots taken, median output length", "Q6");
+            Spec("e_N", "s*sequence/token", "TPOT with all slots taken in excess of a lone sequence", "Q6");
         template <class T> static constexpr T formula(
-            in<latency_quantile, T> q,
             in<token_time_floor, T> least,
             in<full_decode_token_time, T> t,
+            in<sequence_slots, T> N,
+            in<decoded_tokens, T> D,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt)
+        { return max(t + N * (p_0 + prompt) / D - least, 1e-9 * least); }
+    };
+    struct full_token_time_variance
+    {
+        static constexpr Spec spec = Spec(
+            "v_N",
+            "s*s*sequence*sequence/token/token",
+            "TPOT variance with all slots taken, median output length",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<full_token_time_excess, T> mean,
             in<sequence_slots, T> N,
             in<decoded_tokens, T> D,
             in<prompt_overhead_time, T> p_0,
@@ -698,10 +711,20 @@ namespace roofslate::quantities
             in<output_cv, T> c,
             in<single_sequence, T> one)
         {
-            const T p = p_0 + prompt, mean = max(t + N * p / D - least, 1e-9 * least);
-            const T work = (variance + (c * p) * (c * p)) * sqrt(1.0 + c * c);
-            return least + routine<gamma_quantile>(T(q), mean, N * one / (D * D) * work + 1e-6 * (mean * mean));
+            const T p = p_0 + prompt, work = (variance + (c * p) * (c * p)) * sqrt(1.0 + c * c);
+            return N * one / (D * D) * work + 1e-6 * (mean * mean);
         }
+    };
+    struct full_token_time_quantile
+    {
+        static constexpr Spec spec =
+            Spec("T_{Nq}", "s*sequence/token", "TPOT percentile with all slots taken, median output length", "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<full_token_time_excess, T> mean,
+            in<full_token_time_variance, T> variance)
+        { return least + routine<gamma_quantile>(T(q), T(mean), T(variance)); }
     };
     struct calm_gap_quantile
     {
@@ -762,8 +785,10 @@ namespace roofslate::quantities
             in<sampled_length, T> single,
             in<service_load, T> load)
         {
-            const T interpolated =
-                least + through<T>(q, second - least, T(second_share), third - least, T(third_share));
+            const T interpolated = named(
+                "interpolated",
+                "T_i",
+                least + through<T>(q, second - least, T(second_share), third - least, T(third_share)));
             const T rare = least + (excess + delay) / (1.0 - q); // Markov: near no load hardly an answer is disturbed
             return select(load < 1.0, min(min(interpolated, full), min(calm + most / single, rare)), T(infinite));
         }
@@ -1133,6 +1158,8 @@ namespace roofslate::quantities
         second_quick_share,
         third_token_time_guess,
         third_quick_share,
+        full_token_time_excess,
+        full_token_time_variance,
         full_token_time_quantile,
         calm_gap_quantile,
         prompt_gap_limit,

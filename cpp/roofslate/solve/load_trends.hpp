@@ -7,6 +7,9 @@ namespace roofslate::quantities
 {
     // Up with arrival_rate, and down with replicas.
     using grow_with_load = list<
+        running_estimate,
+        token_budget_load,
+        service_load,
         loaded_running_sequences,
         running_sequences,
         slot_wait_probability,

@@ -473,9 +473,14 @@ namespace roofslate
                     stretches.push_back(s);
                 s.a = s.b, s.at_a = s.at_b;
             }
-            if (saturated == values)
+            double first = 0, last = 0; // of a load that saturates the service, or else of the first turn
+            if (saturated < values)
+                first = y[saturated - 1], last = y[saturated];
+            else if (stretches.size() > before)
+                first = stretches[before].a, last = stretches[before].b;
+            else
                 return;
-            from = std::max(from, y[saturated - 1] / around), to = std::min(to, y[saturated] * around);
+            from = std::max(from, first / around), to = std::min(to, last * around);
         }
     }
     // Roots that rounding hides one among others: those between which both sides are equal but for rounding are one, or

@@ -230,7 +230,8 @@ namespace
     bool is_of_queues(int q)
     {
         const std::string_view theme = registry()[q].theme;
-        return theme == "arrivals" || theme == "latency" || theme == "goodput" || theme == "pools";
+        return theme == "arrivals" || theme == "running" || theme == "slots" || theme == "latency" || theme == "goodput"
+            || theme == "pools";
     }
     // Of all quantities, or of those that take an input.
     int compare_all(const std::map<int, double>& supplied, std::optional<int> input = {})

@@ -23,6 +23,14 @@ SERVICE: dict[str, Any] = {
     "output_cv": 0.8,
     "calibration": "serving",
 }
+NEARLY_SATURATED: dict[str, Any] = {
+    "model": "DeepSeek-V3",
+    "hardware": "HGX H200",
+    "chips": 8,
+    "input_tokens": 1000,
+    "output_tokens": 1000,
+    "calibration": "serving",
+}
 LATENCIES = ("time_to_first_token", "time_per_output_token", "inter_token_latency", "request_latency")
 
 
@@ -99,6 +107,40 @@ def test_forms_are_near_simulated_services() -> None:
         ("time_to_first_token_p99", "within 25%", 0.93),
     ):
         assert errors.loc[name, within] >= share, name
+
+
+@pytest.mark.parametrize("policy", ["chunked", "first"])
+@pytest.mark.parametrize("calibration", ["floor", "serving"])
+@pytest.mark.parametrize("model", ["DeepSeek-V3", "Llama 3.3 70B", "gpt-oss-120b"])
+def test_more_sequences_run_at_a_higher_rate_up_to_saturation(model: str, calibration: str, policy: str) -> None:
+    """Near saturation their estimate fell by a third, and the time per token with it."""
+    service = {"model": model, "hardware": "HGX H200", "chips": 8, "calibration": calibration, "prompt_policy": policy}
+    for tokens, answer in ((1000, 1000), (4000, 100), (200, 500)):
+        service |= {"input_tokens": tokens, "output_tokens": answer, "max_running_sequences": 4096}
+        rates = np.geomspace(0.05, 500, 400)
+        load = rs.evaluate("service_load", service, arrival_rate=rates).to_numpy()
+        running = rs.evaluate("loaded_running_sequences", service, arrival_rate=rates).to_numpy()[load < 0.99]
+        assert (np.diff(running) >= -1e-3 * running[1:]).all()
+
+
+@pytest.mark.parametrize("rate", [4, 12, 15.5])
+def test_the_sequences_that_run_are_those_that_arrive_in_their_steps(rate: float) -> None:
+    service = NEARLY_SATURATED | {"arrival_rate": rate}
+    running, u, decoded = (
+        rs.value(name, service) for name in ("running_estimate", "prompt_time_share", "decoded_tokens")
+    )
+    step = rs.value("running_token_time", service)
+    assert running - 1 == pytest.approx(rate * decoded * step / (1 - u), rel=1e-3)
+
+
+@pytest.mark.parametrize("rate", [12, 15.5])
+def test_a_model_close_to_saturation_is_near_its_simulation(rate: float) -> None:
+    """The simulation refused the higher rate, and the form was half of it."""
+    service = NEARLY_SATURATED | {"arrival_rate": rate}
+    result = rs.simulate(service, requests=40_000, seed=1)
+    for name in ("time_per_output_token_p50", "time_per_output_token_p99"):
+        simulated, _ = result.percentile("time_per_output_token", int(name[-2:]) / 100)
+        assert rs.value(name, service) == pytest.approx(simulated, rel=0.1)
 
 
 def test_no_arrivals_leave_the_step_of_one_sequence() -> None:

@@ -41,8 +41,8 @@ def test_attainment_undoes_percentiles(rate: float, percentile: str, share: floa
     service = SERVICE | {"arrival_rate": rate}
     for name in (FIRST, EACH):
         target = rs.value(f"{name}_{percentile}", service)
-        result = rs.value(f"{name}_attainment", service, **{f"{name}_target": target})
-        assert result == pytest.approx(share, abs=0.01)
+        below, result = (rs.value(f"{name}_attainment", service, **{f"{name}_target": x * target}) for x in (0.9999, 1))
+        assert below - 0.01 <= share <= result + 0.01  # many requests may take the longest time
 
 
 def test_attainment_rises_with_the_target_and_falls_with_the_rate() -> None:
