@@ -72,8 +72,9 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<recurrent_state_bytes, T> S_0)
         {
-            const T earlier = plus_optional(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); // mean of the passes
-            const T tokens = mean_of_layers<T>(share, min(earlier, K), min(earlier, w));
+            // mean of the passes
+            const T earlier = named("earlier", "L", plus_optional(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)));
+            const T tokens = named("tokens", "\\bar{L}", mean_of_layers<T>(share, min(earlier, K), min(earlier, w)));
             return select(earlier == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, earlier, S_0, k));
         }
     };
@@ -181,8 +182,11 @@ namespace roofslate::quantities
             in<prompt_passes, T> n,
             in<expert_copies, T> copies)
         {
-            const T tokens = B_p * (I / n) / copies;
-            const T variance = expert_load_variance::formula<T>(placement, c, d, X, k, G_e, as<routed_tokens>(tokens));
+            const T tokens = named("tokens", "T", B_p * (I / n) / copies);
+            const T variance = named(
+                "variance",
+                "v",
+                expert_load_variance::formula<T>(placement, c, d, X, k, G_e, as<routed_tokens>(tokens)));
             return expert_imbalance::formula<T>(c, X, G_e, as<expert_load_variance>(variance), hottest);
         }
     };

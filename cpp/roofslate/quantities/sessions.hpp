@@ -499,14 +499,19 @@ namespace roofslate::quantities
             in<output_tokens, T> O,
             in<output_cv, T> c_o)
         {
-            const T shared = I_s / I, hits = min(max((hit_rate - shared) / max(most - shared, 1e-300), 0.0), 1.0);
-            const T first = I_t + (I_0 - I_s), grows = turn_growth<T>(I_t, kept_share, O),
-                    hit = later_turn_tokens<T>(I_t, kept_share, O);
-            const T mean = first / n + q * (hits * hit) + (1.0 - hits) * (q * first + grows * earlier);
-            const T beyond = first - mean, squares = variance_of_earlier_turns<T>(n, which) + earlier * earlier;
+            const T shared = I_s / I;
+            const T hits = named("hits", "h", min(max((hit_rate - shared) / max(most - shared, 1e-300), 0.0), 1.0));
+            const T first = named("first", "F", I_t + (I_0 - I_s));
+            const T grows = named("growth", "g", turn_growth<T>(I_t, kept_share, O));
+            const T hit = named("hit", "F_h", later_turn_tokens<T>(I_t, kept_share, O));
+            const T mean =
+                named("mean", "\\bar{F}", first / n + q * (hits * hit) + (1.0 - hits) * (q * first + grows * earlier));
+            const T beyond = named("beyond", "\\delta", first - mean),
+                    squares = variance_of_earlier_turns<T>(n, which) + earlier * earlier;
             const T missed = q * (beyond * beyond) + 2.0 * (beyond * grows) * earlier + grows * grows * squares;
             const T over_turns = beyond * beyond / n + q * hits * ((hit - mean) * (hit - mean)) + (1.0 - hits) * missed;
-            const T again = (1.0 - hits) * earlier, of_input = (c_i * I_t) * (c_i * I_t) * (1.0 + again),
+            const T again = named("again", "a", (1.0 - hits) * earlier),
+                    of_input = (c_i * I_t) * (c_i * I_t) * (1.0 + again),
                     of_output = (c_o * kept_share * O) * (c_o * kept_share * O)
                 * (again + select(kept_share == T(1.0), T(0.0), q * hits));
             return sqrt(over_turns + of_input + of_output) / mean;

@@ -733,9 +733,16 @@ namespace roofslate::quantities
             in<routed_copy_link_bandwidth, T> u_2,
             in<scale_out_bandwidth, T> u_o)
         {
-            const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o),
-                    routed = all_reduce_time<T>(G_2, T(G_u / G_x), as<scale_up_bandwidth>(u_2), u_o);
-            const T changed = choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
+            const T common = named(
+                "common",
+                "t_1",
+                all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), as<scale_up_bandwidth>(u_1), u_o));
+            const T routed =
+                named("routed", "t_2", all_reduce_time<T>(G_2, T(G_u / G_x), as<scale_up_bandwidth>(u_2), u_o));
+            const T changed = named(
+                "changed",
+                "t",
+                choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed));
             const T fetched = n * w_f * (N_d * common + N_r * routed); // forward and backward, half an all-reduce each
             return choose(trained, changed, select(is<sharded_state>(z, "weights"), changed + fetched, changed));
         }
