@@ -106,7 +106,7 @@ def test_the_live_lecture_is_a_part(site, page):
         assert not page.trouble, path.name
         navigation = page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts()
         assert navigation == ["Documentation", *(["All chapters"] if path.stem != "index" else [])]
-    assert sum(path.stat().st_size for path in live.iterdir()) < 10e6
+    assert sum(path.stat().st_size for path in live.iterdir()) < 8e6
     charts = (site / "reference" / "charts.html").read_text(encoding="utf-8")
     assert 'href="../live/chapter-1.html#chart=latency_vs_batch"' in charts
 

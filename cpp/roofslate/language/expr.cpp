@@ -55,7 +55,7 @@ namespace roofslate
             {
             }
 
-            // All that is named after its parts, as on the tape.
+            // Each named value after the values it takes, in the order of the tape.
             std::string with_definitions(int root)
             {
                 const std::string formula = written(root, condition);
@@ -227,7 +227,7 @@ namespace roofslate
             const Tape& tape_;
             const Inscription& inputs_;
             bool latex_;
-            std::set<int, std::greater<>> mentioned_; // positions of what is named, the last one first
+            std::set<int, std::greater<>> mentioned_; // positions of named values, the last one first
         };
     }
 

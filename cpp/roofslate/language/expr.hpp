@@ -179,7 +179,7 @@ namespace roofslate
     };
     // The formula, and after "where" the intermediate values that it names.
     std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation);
-    // A part of a formula, with the names alone.
+    // A part of a formula, named values as their names.
     std::string print_part(const Tape& tape, int root, const Inscription& inputs, Notation notation);
     inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation)
     { return print(tape, root, Inscription{symbols, std::vector<const Choices*>(symbols.size(), nullptr)}, notation); }

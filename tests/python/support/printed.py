@@ -9,13 +9,13 @@ __all__ = ["tree_of"]
 
 def tree_of(formula: str) -> ast.expr:
     """Parse the right side of a formula, with intermediate values in place of their names."""
-    whole, _, rest = formula.partition(" = ")[2].replace("^", "**").partition(" where ")
+    right, _, definitions = formula.partition(" = ")[2].replace("^", "**").partition(" where ")
     known: dict[str, ast.expr] = {}
-    for definition in rest.split("; ") if rest else ():
+    for definition in definitions.split("; ") if definitions else ():
         name, _, text = definition.partition(" = ")
         assert name not in known, f"{name} is named twice: {formula}"
         known[name] = _parsed(text, known)
-    return _parsed(whole, known)
+    return _parsed(right, known)
 
 
 def _parsed(text: str, known: dict[str, ast.expr]) -> ast.expr:
