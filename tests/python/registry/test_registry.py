@@ -155,6 +155,19 @@ def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):
         assert got == pytest.approx(expected, rel=1e-13, abs=0), name
 
 
+def test_named_values_stand_after_their_parts():
+    """A reader of a formula finds each name in a quantity or in an earlier definition."""
+    named = {name: q for name, q in entries().items() if " where " in q.formula and not q.changed}
+    assert named
+    for name, q in named.items():
+        formula = tree_of(q.formula)
+        calls = {node.func.id for node in ast.walk(formula) if isinstance(node, ast.Call)}
+        names = {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
+        assert names - calls <= {*q.needs, "inf"}, name
+        defined = re.findall(r"(\w+) = ", q.formula.partition(" where ")[2])
+        assert not entries().keys() & defined, name
+
+
 def test_a_defined_quantity_has_its_formula_outside_its_scope():
     with rs.definitions():
         rs.define("twice_the_pass", "s", lambda pass_time: 2 * pass_time, brief="two")
