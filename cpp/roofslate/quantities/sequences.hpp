@@ -149,13 +149,12 @@ namespace roofslate::quantities
                 .one_of("no", "yes");
         template <class T> static constexpr T formula(
             in<admission, T> which,
-            in<running_sequences, T> B_r,
             in<memory_limited_sequences, T> most,
             in<hbm_used, T> used,
             in<hbm_capacity, T> h)
         {
             const T all = select(used <= h && count(most) >= T(1.0), T(1.0), T(0.0));
-            return choose(which, select(B_r > T(0.0), T(1.0), T(0.0)), all);
+            return choose(which, select(count(most) >= T(1.0), T(1.0), T(0.0)), all);
         }
     };
 

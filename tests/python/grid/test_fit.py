@@ -25,10 +25,11 @@ ASKED = (
 )
 
 
-def test_a_point_without_room_for_a_sequence_takes_forever() -> None:
+@pytest.mark.parametrize("traffic", [{"concurrency": 4}, {"arrival_rate": 2}, {"session_rate": 1, "turns": 3}])
+def test_a_point_without_room_for_a_sequence_takes_forever(traffic: dict[str, float]) -> None:
     for call in (rs.value, rs.evaluate):
         with pytest.warns(DoesNotFit, match=f"^{re.escape(NEVER)}$") as caught:
-            result = call("time_per_output_token", CELL, chips=1, concurrency=4)
+            result = call("time_per_output_token", CELL, chips=1, **traffic)
         assert float(result) == math.inf
         assert len(caught) == 1
         assert caught[0].filename == __file__

@@ -161,7 +161,7 @@ def test_named_values_stand_after_their_parts():
     assert named
     for name, q in named.items():
         formula = tree_of(q.formula)
-        calls = {node.func.id for node in ast.walk(formula) if isinstance(node, ast.Call)}
+        calls = {ast.unparse(node.func) for node in ast.walk(formula) if isinstance(node, ast.Call)}
         names = {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
         assert names - calls <= {*q.needs, "inf"}, name
         defined = re.findall(r"(\w+) = ", q.formula.partition(" where ")[2])
