@@ -16,7 +16,9 @@ namespace roofslate
                     inputs.words.push_back(spec.is_choice() ? &spec.choices : nullptr);
                 }
                 const Operation& o = tape.operations[std::size_t(turn.position)];
-                const auto side = [&](std::size_t k) { return print_part(tape, o.argument[k], inputs, Notation::text); };
+                const auto side = [&](std::size_t k) {
+                    return print_part(tape, o.argument[k], inputs, Notation::text);
+                };
                 return {std::string(turn.entry->name), side(0), side(1)};
             }
         return {"the formula", "one side", "the other"};
