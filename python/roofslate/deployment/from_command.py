@@ -43,17 +43,27 @@ class CommandScenario(WithScenario):
         Name and version of the engine whose documented flags it was read with.
     ignored : dict of str to str
         Flags, and words around the command, that change no input of the model, with their values.
+    defaults : dict of str to int
+        Absent flags that set an input, with the value that this version of the engine chooses, some by the chip.
     notes : tuple of str
         Assumptions, and inputs that a command does not say.
     """
 
     engine: str = ""
     ignored: dict[str, str]
+    defaults: dict[str, int]
     notes: tuple[str, ...] = ()
 
-    def __init__(self, inputs: Mapping[str, Any], engine: str, ignored: dict[str, str], notes: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        inputs: Mapping[str, Any],
+        engine: str,
+        ignored: dict[str, str],
+        defaults: dict[str, int],
+        notes: tuple[str, ...],
+    ) -> None:
         super().__init__(inputs)
-        self.engine, self.ignored, self.notes = engine, ignored, notes
+        self.engine, self.ignored, self.defaults, self.notes = engine, ignored, defaults, notes
         self.members = frozenset(inputs)
 
 
@@ -76,7 +86,7 @@ def from_command(text: str, /, *, config: Any = None, **inputs: Any) -> CommandS
     Returns
     -------
     CommandScenario
-        A dict with `ignored` and `notes`.
+        A dict with `ignored`, `defaults` and `notes`.
 
     Raises
     ------
@@ -105,12 +115,13 @@ def from_command(text: str, /, *, config: Any = None, **inputs: Any) -> CommandS
 
 
 class _Reading:
-    """Inputs that the flags of a script set."""
+    """Inputs that the flags of a script set, and absent flags with a default."""
 
     def __init__(self, launched: list[Launched], given: Mapping[str, Any]) -> None:
         self.given = given
         self.notes: list[str] = []
         self.ignored: dict[str, str] = {}
+        self.defaults: dict[str, int] = {}
         self.inputs: dict[str, Any] = {}
         for each in launched:
             self.ignored |= each.ignored
@@ -131,6 +142,7 @@ class _Reading:
         preset = self._model()
         self.routed = preset is not None and float(preset.values.get("experts", 1)) > 1
         key = self.options.key
+        self._fill_defaults()
         read = {"sglang": self._sglang, "trtllm": self._trtllm}.get(key, self._vllm)
         used = read()
         self._weights(preset, used)
@@ -143,7 +155,7 @@ class _Reading:
                 "draft_length: a command does not say how many drafts are accepted; give acceptance_rate="
             )
         merged = {**self.inputs, **self.given}
-        return CommandScenario(merged, self.options.title, self.ignored, tuple(self.notes))
+        return CommandScenario(merged, self.options.title, self.ignored, self.defaults, tuple(self.notes))
 
     # ------------------------------------------------------------------------------------------------ several commands
 
@@ -376,6 +388,39 @@ class _Reading:
             if share <= 1 - free:
                 raise ValueRangeError(f"{flag} {share:g}: the weights take {1 - free:.3g} of the memory")
             self.inputs["kv_cache_memory_share"] = 1 - (1 - share) / free
+
+    def _fill_defaults(self) -> None:
+        """Give absent flags the values that the engine chooses by the chip, or for all chips."""
+        values, mode = self.main.values, self.main.values.get
+        flags = {"--max_batch_size": "max_batch_size", "--max_num_tokens": "max_num_tokens"}
+        if self.options.key == "trtllm":
+            absent = {flag: _default(self.main, flag) for flag, key in flags.items() if self._key(key) is None}
+        else:
+            chip = self._chip()
+            if chip is None:
+                if self.options.chip_defaults and "hardware" not in self.given:
+                    self.notes.append("give hardware= to read the batch limits that the engine chooses by the chip")
+                return
+            absent = dict(self.options.defaults_on(*chip))
+        if mode("--performance-mode") == "throughput":
+            absent = {flag: 2 * x for flag, x in absent.items()}
+        if mode("--enable-chunked-prefill") is False:
+            absent.pop("--max-num-batched-tokens", None)  # as long as the longest context
+        absent = {flag: x for flag, x in absent.items() if flag not in values}
+        values.update(absent)
+        self.defaults.update(absent)
+
+    def _chip(self) -> tuple[str, float] | None:
+        """Name and memory of the chip, if it is one that the engine is built for."""
+        if "hardware" not in self.given:
+            return None
+        try:
+            preset = find_preset("hardware", self.given["hardware"])
+        except InputTypeError:  # several, or an axis
+            return None
+        memory = float(preset.values.get("hbm_capacity", 0.0))
+        vendor = str(preset.attributes.get("vendor", ""))
+        return (preset.name, memory) if memory and vendor in self.options.vendors else None
 
     def _ignore_rest(self, launched: Launched, used: set[str]) -> None:
         """List flags without effect, and refuse those whose effect the model lacks."""

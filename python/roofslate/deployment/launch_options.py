@@ -94,6 +94,25 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class ChipDefaults:
+    """Values of absent flags that an engine chooses by the chip.
+
+    Attributes
+    ----------
+    least_memory : float
+        Memory of the chip in bytes, at least.
+    not_on : tuple of str
+        Chips that it leaves out.
+    flags : mapping of str to int
+        By flag.
+    """
+
+    least_memory: float
+    not_on: tuple[str, ...]
+    flags: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class EngineOptions:
     """All launch options of one version of an engine.
 
@@ -118,6 +137,8 @@ class EngineOptions:
         By flag or key.
     config_keys : frozenset of str
         Documented keys of the configuration file.
+    chip_defaults : tuple of ChipDefaults
+        The first that fits a chip counts.
     """
 
     key: str
@@ -131,6 +152,7 @@ class EngineOptions:
     options: tuple[Option, ...]
     settings: Mapping[str, Setting]
     config_keys: frozenset[str]
+    chip_defaults: tuple[ChipDefaults, ...] = ()
 
     @property
     def title(self) -> str:
@@ -140,6 +162,14 @@ class EngineOptions:
     def spellings(self, program: str = "") -> Mapping[str, Option]:
         """Options of a program by each spelling."""
         return _spellings(self.key, program)
+
+    def defaults_on(self, chip: str, memory: float) -> Mapping[str, int]:
+        """Values of absent flags on a chip with so many bytes of memory."""
+        name = chip.casefold()
+        for row in self.chip_defaults:
+            if memory >= row.least_memory and not any(word.casefold() in name for word in row.not_on):
+                return row.flags
+        return {}
 
     def find(self, written: str, program: str = "") -> tuple[Option, bool]:
         """Find a flag in the documented list.
@@ -228,11 +258,16 @@ def _read(key: str) -> EngineOptions:
         for flag in group["flags"]
     ]
     settings = {entry["flag"]: Setting(**{"words": {}, "read_as": {}, **entry}) for entry in data["sets"]}
+    by_chip = tuple(
+        ChipDefaults(2**30 * row["least_memory_gib"], tuple(row.get("not_on", ())), row["flags"])
+        for row in data.get("chip_defaults", {}).get("rows", ())
+    )
     if base is not None:
         worker = data["programs"][0]
         worker_names = {option.name for option in options if option.program == worker}
         options += [_of_program(option, worker) for option in base.options if option.name not in worker_names]
         settings = {**base.settings, **settings}
+        by_chip = by_chip or base.chip_defaults
     return EngineOptions(
         key,
         data["engine"],
@@ -245,6 +280,7 @@ def _read(key: str) -> EngineOptions:
         tuple(options),
         settings,
         frozenset(data.get("config", {}).get("keys", ())),
+        by_chip,
     )
 
 

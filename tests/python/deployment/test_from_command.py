@@ -15,6 +15,7 @@ from roofslate.deployment.repositories import catalog_model, published_id
 from roofslate.deployment.shell_words import read_script
 from roofslate.errors import InputTypeError, MissingInput, RoofslateError, UnknownName, ValueRangeError
 
+SGLANG = "python -m sglang.launch_server"
 _NO_PREFIXES = "--disable-radix-cache"
 # Commands as documentation and scripts have them: text, inputs, ignored flags.
 COMMANDS: dict[str, tuple[str, dict[str, Any], set[str]]] = {
@@ -181,6 +182,50 @@ def test_engine_reserves_pages():
     read = rs.from_command(text.format("Qwen/Qwen3-32B"), context_length=100)
     assert read["engine"] == "SGLang"
     assert rs.value("allocated_kv_bytes", read) == rs.value("allocated_kv_bytes", read, context_length=112)
+
+
+BATCH_LIMITS = ("max_running_sequences", "step_token_budget", "prefill_chunk")
+
+
+@pytest.mark.parametrize(
+    ("command", "chip", "limits"),
+    [
+        ("vllm serve Qwen/Qwen3-32B -tp 4", "H100", (1024, 8192, 8192)),
+        ("vllm serve Qwen/Qwen3-32B -tp 4", "HGX B200", (1024, 16384, 16384)),
+        ("vllm serve Qwen/Qwen3-32B -tp 4", "A100-80", (256, 2048, 2048)),
+        ("vllm serve Qwen/Qwen3-32B -tp 4", "MI300X", (1024, 16384, 16384)),
+        ("vllm serve Qwen/Qwen3-32B -tp 4", "TPU v6e", (None, None, None)),
+        ("vllm serve Qwen/Qwen3-32B -tp 4", None, (None, None, None)),
+        ("vllm serve Qwen/Qwen3-32B -tp 4 --max-num-batched-tokens 4096", "H100", (1024, 4096, 4096)),
+        ("vllm serve Qwen/Qwen3-32B --no-enable-chunked-prefill", "H100", (1024, None, math.inf)),
+        ("vllm serve Qwen/Qwen3-32B --performance-mode throughput", "H100", (2048, 16384, 16384)),
+        ("vllm serve deepseek-ai/DeepSeek-V3 -dp 8 -ep", "H200", (8192, 65536, 8192)),
+        ("python -m dynamo.vllm --model Qwen/Qwen3-32B", "H100", (1024, 8192, 8192)),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B", "L40S", (None, 4096, 4096)),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B", "H200", (None, 8192, 8192)),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B", "B200", (None, 16384, 16384)),
+        (
+            f"{SGLANG} --model-path deepseek-ai/DeepSeek-V3 --tp 8 --dp 8 --enable-dp-attention",
+            "H200",
+            (None, 8192, 1024),
+        ),
+        ("trtllm-serve Qwen/Qwen3-32B", None, (2048, 8192, None)),
+        ("trtllm-serve Qwen/Qwen3-32B --max_batch_size 64 --enable_chunked_prefill", "H100", (64, 8192, 8192)),
+    ],
+)
+def test_batch_limits_that_the_engine_chooses(command, chip, limits):
+    """As the code of vLLM 0.29.0 and of SGLang 0.5.23 chooses by the memory of a chip."""
+    read = rs.from_command(command, **({} if chip is None else {"hardware": chip}))
+    assert tuple(read.get(name) for name in BATCH_LIMITS) == limits
+    assert all(f"{flag} " not in f"{command} " for flag in read.defaults)
+    assert bool(read.defaults) == any(limit is not None for limit in limits)
+    assert not read.ignored.keys() & read.defaults.keys()
+
+
+def test_a_key_of_the_configuration_file_is_no_default():
+    read = rs.from_command("trtllm-serve Qwen/Qwen3-32B --config c.yaml", config={"max_batch_size": 16})
+    assert read["max_running_sequences"] == 16
+    assert read.defaults == {"--max_num_tokens": 8192}
 
 
 def test_notes_say_what_is_missing():
