@@ -214,10 +214,13 @@ namespace roofslate
             }
             std::vector<std::string> conditions(const Inscription& inputs, Notation notation) const
             {
+                Tape unnamed = tape_; // a condition is read without the formula
+                for (Operation& o : unnamed.operations)
+                    o.name = o.latex = nullptr;
                 std::vector<std::string> result;
                 for (const auto& [position, holds] : conditions_)
                 {
-                    const std::string condition = print_part(tape_, position, inputs, notation);
+                    const std::string condition = print(unnamed, position, inputs, notation);
                     const Op op = tape_.operations[static_cast<std::size_t>(position)].op;
                     const bool joined = op == Op::both || op == Op::either; // which "not" binds closer than
                     result.push_back(holds ? condition : joined ? "not (" + condition + ")" : "not " + condition);
