@@ -390,7 +390,7 @@ def translated(
             cell = _step(operation, [outcome[position] for position in operands], chosen.get(k, ()), routine)
         is_shared = uses[k] > 1 and len(cell.text) > 24
         if not cell.is_name and cell.value is not None and (is_shared or len(cell.text) > _LONGEST):
-            cell = part(cell)
+            cell = part(_number(cell) if isinstance(cell.value, bool) else cell)  # a condition is 0 or 1
         outcome.append(cell)
     built = _word(outcome[-1], words) if words else _number(outcome[-1])
     return dataclasses.replace(built, is_frozen=any(cell.is_frozen for cell in outcome))

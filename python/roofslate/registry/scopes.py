@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Definitions", "add_definition", "definitions", "within"]
 
 # The formulas that the engine and printers of a formula descend must end.
-_MOST_WRITTEN = 5000  # steps of a formula that is written out
+_MOST_WRITTEN = 10_000  # steps of a formula that is written out
 
 _DEEPEST = 1000  # steps, each taking the next, down to built-in quantities
 

@@ -296,10 +296,10 @@ def test_no_work_without_end():
     def nested(pass_time):
         return nested(pass_time)
 
-    assert "1000 steps, or 5000 written out" in str(refused("x1", "s", doubled))
+    assert "1000 steps, or 10000 written out" in str(refused("x1", "s", doubled))
     assert "more than 1000 steps" in str(refused("x1", "s", endless))
     assert "RecursionError" in str(refused("x1", "s", nested))
-    assert "1000 steps, or 5000 written out" in str(refused("x1", "1", "+".join("1" * 4000)))
+    assert "1000 steps, or 10000 written out" in str(refused("x1", "1", "+".join("1" * 4000)))
 
     def wrong(pass_time, kv_bytes):
         return doubled(pass_time) + kv_bytes
