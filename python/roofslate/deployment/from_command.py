@@ -397,18 +397,21 @@ class _Reading:
             absent = {flag: _default(self.main, flag) for flag, key in flags.items() if self._key(key) is None}
         else:
             chip = self._chip()
-            if chip is None:
-                if self.options.chip_defaults and "hardware" not in self.given:
-                    self.notes.append("give hardware= to read the batch limits that the engine chooses by the chip")
-                return
-            absent = dict(self.options.defaults_on(*chip))
+            absent = dict(self.options.defaults_on(*chip)) if chip is not None else {}
+            by_chip = {flag for row in self.options.chip_defaults for flag in row.flags if not self._is_set(flag)}
+            if by_chip and "hardware" not in self.given:
+                self.notes.append(f"give hardware= for the default of {', '.join(sorted(by_chip))}, which is by chip")
         if mode("--performance-mode") == "throughput":
             absent = {flag: 2 * x for flag, x in absent.items()}
         if mode("--enable-chunked-prefill") is False:
             absent.pop("--max-num-batched-tokens", None)  # as long as the longest context
-        absent = {flag: x for flag, x in absent.items() if flag not in values}
+        absent = {flag: x for flag, x in absent.items() if not self._is_set(flag)}
         values.update(absent)
         self.defaults.update(absent)
+
+    def _is_set(self, flag: str) -> bool:
+        """Return True if the command has the flag, or the caller its input."""
+        return flag in self.main.values or self.options.settings[flag].quantity in self.given
 
     def _chip(self) -> tuple[str, float] | None:
         """Name and memory of the chip, if it is one that the engine is built for."""
