@@ -69,7 +69,7 @@ namespace roofslate
                 }
                 if (definitions.empty())
                     return formula;
-                return formula + (latex_ ? " \\; \\text{ where } " : " where ") + definitions;
+                return formula + (latex_ ? " \\; \\text{where} \\; " : " where ") + definitions;
             }
             std::string at_level(int position, Level least)
             {

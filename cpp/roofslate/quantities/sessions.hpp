@@ -500,12 +500,12 @@ namespace roofslate::quantities
             in<output_cv, T> c_o)
         {
             const T shared = I_s / I;
-            const T hits = named("hits", "h", min(max((hit_rate - shared) / max(most - shared, 1e-300), 0.0), 1.0));
+            const T hits = named("hits", "h_c", min(max((hit_rate - shared) / max(most - shared, 1e-300), 0.0), 1.0));
             const T first = named("first", "F", I_t + (I_0 - I_s));
             const T grows = named("growth", "g", turn_growth<T>(I_t, kept_share, O));
             const T hit = named("hit", "F_h", later_turn_tokens<T>(I_t, kept_share, O));
             const T mean =
-                named("mean", "\\bar{F}", first / n + q * (hits * hit) + (1.0 - hits) * (q * first + grows * earlier));
+                named("mean", "M", first / n + q * (hits * hit) + (1.0 - hits) * (q * first + grows * earlier));
             const T beyond = named("beyond", "\\delta", first - mean),
                     squares = variance_of_earlier_turns<T>(n, which) + earlier * earlier;
             const T missed = q * (beyond * beyond) + 2.0 * (beyond * grows) * earlier + grows * grows * squares;

@@ -82,7 +82,7 @@ namespace
     {
         const Expr sum = named("sum", "s", a + b), ratio = named("ratio", "r", c / sum);
         EXPECT_EQ(text(ratio * (ratio - sum)), "ratio * (ratio - sum) where sum = alpha + beta; ratio = gamma / sum");
-        EXPECT_EQ(latex(pow(ratio, sum)), "{r}^{s} \\; \\text{ where } s = \\alpha + b, \\; r = \\frac{c}{s}");
+        EXPECT_EQ(latex(pow(ratio, sum)), "{r}^{s} \\; \\text{where} \\; s = \\alpha + b, \\; r = \\frac{c}{s}");
         const Inscription inputs{{"a", "b", "c"}, {nullptr, nullptr, nullptr}};
         EXPECT_EQ(print_part(tape, (ratio - sum).on(tape), inputs, Notation::text), "ratio - sum");
         EXPECT_EQ(print_part(tape, ratio.on(tape), inputs, Notation::text), "ratio");

@@ -166,6 +166,8 @@ def test_named_values_stand_after_their_parts():
         assert names - calls <= {*q.needs, "inf"}, name
         defined = re.findall(r"(\w+) = ", q.formula.partition(" where ")[2])
         assert not entries().keys() & defined, name
+        symbols = re.findall(r"(?:^|, \\; )(\S+) = ", q.latex.partition(r" \; \text{where} \; ")[2])
+        assert len({*symbols, *(entries()[need].symbol for need in q.needs)}) == len(symbols) + len(q.needs), name
 
 
 def test_a_defined_quantity_has_its_formula_outside_its_scope():
