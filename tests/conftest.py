@@ -168,8 +168,8 @@ def whole_scenario():
         else:
             low = max(q.low, 0.0)
             chosen[name] = low + 1.25 + k % 7 if q.high > 1e300 else low + (q.high - low) * 0.6
-    # One says nothing by default, two follow from each other, and of the last there must be room.
-    chosen |= {"experts": 8.0, "concurrency": 5.25, "arrival_rate": 3.5, "hbm_capacity": 1e5}
+    # One says nothing by default, two follow from each other, few requests come, and of the last there must be room.
+    chosen |= {"experts": 8.0, "concurrency": 5.25, "arrival_rate": 1e-5, "hbm_capacity": 1e5}
     for name, q in entries().items():
         if q.bound and name in chosen and q.bound in chosen:
             chosen[name] = min(chosen[name], chosen[q.bound])

@@ -74,6 +74,21 @@ namespace roofslate::quantities
             in<peak_flops_bf16, T> F_16)
         { return spend(t, n + select(F_d > F_16, 4.0 * n_l, T(0.0))); }
     };
+    struct eager_kernel_factor
+    {
+        static constexpr Spec spec =
+            Spec("f_K", "1", "ratio of kernel time in eager mode to recorded (CUDA) graphs", "calibration")
+                .range(1)
+                .by_default(1)
+                .ideal(1);
+    };
+    struct max_graph_batch_size
+    {
+        static constexpr Spec spec =
+            Spec("N_G", "sequence", "largest batch per attention group from recorded (CUDA) graphs", "launch option")
+                .range(0, infinite)
+                .by_default(infinite);
+    };
 
     // --- links ---
 
@@ -292,6 +307,8 @@ namespace roofslate::quantities
         kernel_time_exponent,
         kernel_time,
         kernel_overhead,
+        eager_kernel_factor,
+        max_graph_batch_size,
         collective_step_latency,
         tensor_all_reduce_steps,
         stage_all_reduce_steps,

@@ -291,19 +291,11 @@ namespace roofslate::quantities
             return select(s == T(0.0), n, n + s * (max(n_m, n) - n));
         }
     };
-    struct prompt_kernel_factor
-    {
-        static constexpr Spec spec =
-            Spec("f_K", "1", "ratio of kernel time in prefill to decode with recorded graphs", "calibration")
-                .range(1)
-                .by_default(1)
-                .ideal(1);
-    };
     struct prompt_launch_time
     {
         static constexpr Spec spec =
             Spec("t_{Kp}", "s", "extra kernel time of a prefill pass relative to decode", "calibration");
-        template <class T> static constexpr T formula(in<prompt_kernel_factor, T> f, in<kernel_overhead, T> t_K)
+        template <class T> static constexpr T formula(in<eager_kernel_factor, T> f, in<kernel_overhead, T> t_K)
         { return (f - 1.0) * t_K; }
     };
     struct concurrent_prefill_time
@@ -321,6 +313,7 @@ namespace roofslate::quantities
             in<host_wait_time, T> t_h,
             in<prompts_per_pass, T> n,
             in<prompt_launch_time, T> launches,
+            in<launch_wait_time, T> t_L,
             in<prompt_compute_time, T> t_p,
             in<prompt_transfer_time, T> t_u,
             in<prefix_fetch_time, T> t_x,
@@ -329,7 +322,8 @@ namespace roofslate::quantities
         {
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
             const T longer = select(t_h == T(0.0), with_prompts - t, max(with_prompts - t - t_h, 0.0));
-            const T added = ((longer + launches) / n + plus_optional(plus_optional(t_u, t_x), t_r)) / P;
+            const T more = select(t_L == T(0.0), longer + launches, longer + launches - t_L);
+            const T added = (more / n + plus_optional(plus_optional(t_u, t_x), t_r)) / P;
             return select(t_kv < T(infinite), added, T(infinite));
         }
     };
@@ -425,7 +419,7 @@ namespace roofslate::quantities
             in<latency_floor, T> t_w,
             in<prompt_adapter_time, T> t_L,
             in<kernel_overhead, T> t_K,
-            in<prompt_kernel_factor, T> f,
+            in<eager_kernel_factor, T> f,
             in<collective_latency, T> t_l,
             in<offloaded_weight_time, T> t_h,
             in<prompt_batch, T> B_p,
@@ -734,7 +728,6 @@ namespace roofslate::quantities
         single_sequence,
         prompts_per_prefill_step,
         prompts_per_pass,
-        prompt_kernel_factor,
         prompt_launch_time,
         concurrent_prefill_time,
         prefill_interference,

@@ -338,7 +338,10 @@ namespace roofslate::quantities
             in<link_time_per_token, T> t_u,
             in<roofline_time, T> t,
             in<activation_time_per_token, T> t_a)
-        { return choose(which, T(0.0), tokens * t_u, max(tokens * t_u - spend_beside(t, t_a, tokens), 0.0)); }
+        {
+            const T beyond = max(tokens * t_u - spend_beside(t, t_a, tokens), 0.0);
+            return choose(which, T(0.0), tokens * t_u, select(tokens < T(infinite), beyond, T(0.0)));
+        }
     };
     struct host_wait_time
     {
@@ -363,11 +366,30 @@ namespace roofslate::quantities
             in<host_wait_time, T> t_h)
         { return plus_optional(t_K + t_l + (t_u + spend(t_a, tokens) + spend(each, B / G_d)), t_h); }
     };
+    struct launch_wait_time
+    {
+        // The host launches the kernels of an unrecorded pass one by one, ahead of the chip where it is faster.
+        static constexpr Spec spec =
+            Spec("t_L", "s", "idle time of a pass on kernel launches by its host, 0 from a graph", "calibration");
+        template <class T> static constexpr T formula(
+            in<max_graph_batch_size, T> N,
+            in<batch_size, T> B,
+            in<attention_data_parallel, T> G_d,
+            in<eager_kernel_factor, T> f,
+            in<kernel_overhead, T> t_K,
+            in<roofline_time, T> t,
+            in<pass_overhead, T> t_o)
+        {
+            const T waited = select(B / G_d <= N, T(0.0), max(f * t_K - t - t_o, 0.0));
+            return select(t_K == T(0.0), T(0.0), select(N == T(infinite), T(0.0), waited));
+        }
+    };
     struct pass_time
     {
         static constexpr Spec spec = Spec("t", "s", "forward-pass time", "R1.1");
-        template <class T> static constexpr T formula(in<roofline_time, T> t, in<pass_overhead, T> t_o)
-        { return plus_optional(t, t_o); }
+        template <class T>
+        static constexpr T formula(in<roofline_time, T> t, in<pass_overhead, T> t_o, in<launch_wait_time, T> t_L)
+        { return plus_optional(plus_optional(t, t_o), t_L); }
     };
     struct bottleneck
     {
@@ -576,6 +598,7 @@ namespace roofslate::quantities
         link_wait_time,
         host_wait_time,
         pass_overhead,
+        launch_wait_time,
         pass_time,
         bottleneck,
         latency_floor,

@@ -21,6 +21,7 @@ __all__ = ["Launched", "read_commands"]
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _VLLM_IMAGE = re.compile(r"(^|/)vllm-openai(:[\w.-]+)?$")
+_SPLITTING = re.compile(r"nixl|mooncake|p2p", re.IGNORECASE)  # connectors that send a KV cache from prefill to decode
 _SIZES = {"k": 1e3, "m": 1e6, "g": 1e9, "K": 2**10, "M": 2**20, "G": 2**30}  # as the engines read them
 _DEEPEST = 8
 
@@ -50,6 +51,17 @@ class Launched:
     values: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def role(self) -> str:
+        """Role of the command: serve, prefill, decode, or split if only a connector says so."""
+        mode = self.values.get("--disaggregation-mode")
+        if mode in ("prefill", "decode"):
+            return str(mode)
+        transfer = self.values.get("--kv-transfer-config")
+        if isinstance(transfer, dict) and _SPLITTING.search(str(transfer.get("kv_connector", ""))):
+            return {"kv_producer": "prefill", "kv_consumer": "decode"}.get(str(transfer.get("kv_role")), "split")
+        return "split" if "cache_transceiver_config" in self.config else "serve"
 
     def whole(self, flag: str, default: int = 1) -> int:
         """Value of a flag as a whole number of at least 1, or its default."""
@@ -141,6 +153,9 @@ def _around(before: Sequence[str]) -> dict[str, str]:
     return ignored
 
 
+_LEVEL = re.compile(r"-O(\d)")
+
+
 def _parsed(options: EngineOptions, program: str, arguments: Sequence[str]) -> Launched:
     """Flags of a program, by their documented names."""
     scope = program if options.key == "dynamo" else ""
@@ -153,8 +168,10 @@ def _parsed(options: EngineOptions, program: str, arguments: Sequence[str]) -> L
         if not _is_flag(word):
             positional.append(word)
             continue
+        if level := _LEVEL.fullmatch(word):
+            word = f"-O={level[1]}"
         written, equals, value = word.partition("=")
-        base, _, path = written.partition(".") if written.startswith("--") else (written, "", "")
+        base, _, path = written.partition(".")
         option, negated = options.find(base, scope)
         if not option.takes_value:
             if equals:

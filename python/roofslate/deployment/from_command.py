@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import shown
 from roofslate.deployment.command_flags import read_commands
+from roofslate.deployment.graph_limits import GRAPH_DEFAULTS, TRT_DEFAULT, graph_limit, read_graph_limit
 from roofslate.deployment.repositories import catalog_model
 from roofslate.deployment.served import free_memory_share
 from roofslate.errors import InputTypeError, ValueRangeError
@@ -17,7 +17,7 @@ from roofslate.presets.catalog import models
 from roofslate.presets.lookup import find_preset
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from roofslate.deployment.command_flags import Launched
     from roofslate.presets.preset import Preset
@@ -31,7 +31,6 @@ _LATENT_PAGES = {
     "trtllm": "TensorRT-LLM DeepSeek",
     "sglang": "SGLang FlashMLA",
 }
-_SPLITTING = re.compile(r"nixl|mooncake|p2p", re.IGNORECASE)  # connectors that send a KV cache from prefill to decode
 
 
 class CommandScenario(WithScenario):
@@ -61,10 +60,12 @@ class CommandScenario(WithScenario):
         ignored: dict[str, str],
         defaults: dict[str, int],
         notes: tuple[str, ...],
+        chosen: Iterable[str] = (),
     ) -> None:
         super().__init__(inputs)
         self.engine, self.ignored, self.defaults, self.notes = engine, ignored, defaults, notes
         self.members = frozenset(inputs)
+        self.exempt = frozenset(chosen)
 
 
 def from_command(text: str, /, *, config: Any = None, **inputs: Any) -> CommandScenario:
@@ -123,6 +124,8 @@ class _Reading:
         self.ignored: dict[str, str] = {}
         self.defaults: dict[str, int] = {}
         self.inputs: dict[str, Any] = {}
+        self.chosen: set[str] = set()  # inputs by the engine's choice that a floor leaves out
+        self.graph_default: int | None = None  # largest batch from a graph where no flag says it
         for each in launched:
             self.ignored |= each.ignored
         workers = [each for each in launched if each.program != "dynamo.frontend"]
@@ -136,6 +139,7 @@ class _Reading:
             raise ValueRangeError(f"command: one engine at a time, got {', '.join(engines)}")
         self.main = self._one_of(workers)
         self.options = self.main.options
+        self.engine = "vllm" if self.options.key == "dynamo" else self.options.key
 
     def scenario(self) -> CommandScenario:
         """Join the inputs of the command and of the caller, which win."""
@@ -144,7 +148,7 @@ class _Reading:
         key = self.options.key
         self._fill_defaults()
         read = {"sglang": self._sglang, "trtllm": self._trtllm}.get(key, self._vllm)
-        used = read()
+        used = read() | self._graphs()
         self._weights(preset, used)
         self._words("kv_format", used)
         self._pages(preset)
@@ -155,7 +159,7 @@ class _Reading:
                 "draft_length: a command does not say how many drafts are accepted; give acceptance_rate="
             )
         merged = {**self.inputs, **self.given}
-        return CommandScenario(merged, self.options.title, self.ignored, self.defaults, tuple(self.notes))
+        return CommandScenario(merged, self.options.title, self.ignored, self.defaults, tuple(self.notes), self.chosen)
 
     # ------------------------------------------------------------------------------------------------ several commands
 
@@ -164,7 +168,7 @@ class _Reading:
         leaders = [each for each in workers if not each.values.get("--headless")] or workers
         roles: dict[str, list[Launched]] = {}
         for each in leaders:
-            roles.setdefault(_role(each), []).append(each)
+            roles.setdefault(each.role, []).append(each)
         if len({each.model for each in workers}) > 1:
             raise ValueRangeError(f"command: one model at a time, got {', '.join(each.model for each in workers)}")
         both = roles.get("split", [])
@@ -338,6 +342,16 @@ class _Reading:
             raise ValueRangeError(f"draft_length: expected a whole number of drafts, got {shown(length)}")
         self.inputs["draft_length"] = length
 
+    def _graphs(self) -> set[str]:
+        """Read the largest batch from a recorded graph, per attention group."""
+        drafts, default = self.inputs.get("draft_length", 0), self.graph_default
+        most, defaults, used = read_graph_limit(self.engine, self.main.values, self._key, drafts, default)
+        if most is not None and "max_graph_batch_size" not in self.given:
+            self.inputs["max_graph_batch_size"] = most
+            self.defaults |= defaults
+            self.chosen = {"max_graph_batch_size"} if defaults else set()
+        return used
+
     def _only(self, value: Any, *flags: str) -> set[str]:
         """Flags with this value, for which they have an effect."""
         return {flag for flag in flags if self.main.values.get(flag) is value}
@@ -395,12 +409,17 @@ class _Reading:
         flags = {"--max_batch_size": "max_batch_size", "--max_num_tokens": "max_num_tokens"}
         if self.options.key == "trtllm":
             absent = {flag: _default(self.main, flag) for flag, key in flags.items() if self._key(key) is None}
+            self.graph_default = TRT_DEFAULT
         else:
             chip = self._chip()
-            absent = dict(self.options.defaults_on(*chip)) if chip is not None else {}
+            stage = self.main.whole("--tp-size") if self.options.key == "sglang" else 1
+            absent = dict(self.options.defaults_on(*chip, stage)) if chip is not None else {}
             by_chip = {flag for row in self.options.chip_defaults for flag in row.flags if not self._is_set(flag)}
+            if graph_limit(self.engine, values, self._key, 0) is not None:
+                by_chip.discard(GRAPH_DEFAULTS[self.engine])
             if by_chip and "hardware" not in self.given:
                 self.notes.append(f"give hardware= for the default of {', '.join(sorted(by_chip))}, which is by chip")
+            self.graph_default = next((absent.pop(flag) for flag in GRAPH_DEFAULTS.values() if flag in absent), None)
         if mode("--performance-mode") == "throughput":
             absent = {flag: 2 * x for flag, x in absent.items()}
         if mode("--enable-chunked-prefill") is False:
@@ -457,17 +476,6 @@ _TRT_KEYS = frozenset(
         *("--max_batch_size", "--max_num_tokens", "--enable_chunked_prefill"),
     }
 )
-
-
-def _role(launched: Launched) -> str:
-    """Role of a command: serve, prefill, decode, or split if only a connector says so."""
-    mode = launched.values.get("--disaggregation-mode")
-    if mode in ("prefill", "decode"):
-        return str(mode)
-    transfer = launched.values.get("--kv-transfer-config")
-    if isinstance(transfer, dict) and _SPLITTING.search(str(transfer.get("kv_connector", ""))):
-        return {"kv_producer": "prefill", "kv_consumer": "decode"}.get(str(transfer.get("kv_role")), "split")
-    return "split" if "cache_transceiver_config" in launched.config else "serve"
 
 
 def _default(launched: Launched, flag: str) -> Any:

@@ -190,6 +190,11 @@ class _Writer:
             self.refuse("chips", f"takes as many chips on each of {process.nodes} nodes; give chips_per_node=")
         process.chips = served.layout["chips"] // process.nodes
 
+    def graphs(self) -> float | None:
+        """Return the largest batch from recorded graphs, None where the engine chooses."""
+        most = self.served.explicit("max_graph_batch_size")
+        return None if most is None or not math.isfinite(most) else float(self.served.whole("max_graph_batch_size"))
+
     def no_flag(self, *quantities: str) -> None:
         """Note inputs that this engine has no flag for."""
         for name in quantities:
@@ -248,6 +253,11 @@ def _vllm_flags(writer: _Writer, role: str) -> None:
     if role in _TRANSFER_ROLES:
         transfer = {"kv_connector": "NixlConnector", "kv_role": _TRANSFER_ROLES[role]}
         writer.add("--kv-transfer-config", json.dumps(transfer))
+    if (most := writer.graphs()) == 0:
+        writer.add("--enforce-eager")
+    elif most is not None:
+        tokens = 1 + (served.draft.length if served.draft is not None else 0)
+        writer.add("--max-cudagraph-capture-size", int(most) * tokens)
     writer.no_flag("receive_interval")
     _vllm_nodes(writer)
 
@@ -342,6 +352,10 @@ def _sglang_process(options: EngineOptions, served: Served, role: str, replicas:
         writer.add("--disable-radix-cache")
     if served.explicit("receive_interval") is not None:
         writer.add("--scheduler-recv-interval", served.whole("receive_interval"))
+    if (most := writer.graphs()) == 0:
+        writer.add("--cuda-graph-backend-decode", "disabled")
+    elif most is not None:
+        writer.add("--cuda-graph-max-bs-decode", int(most))
     if served.draft is not None:
         drafts = served.draft
         writer.add("--speculative-algorithm", {"mtp": "EAGLE", "eagle3": "EAGLE3", "dspark": "DSPARK"}[drafts.method])
@@ -395,6 +409,10 @@ def _trtllm_process(options: EngineOptions, served: Served, role: str, replicas:
         writer.configure("kv_cache_config.tokens_per_block", served.whole("kv_block_size"))
     if served.keeps_prefixes is not None:
         writer.configure("kv_cache_config.enable_block_reuse", served.keeps_prefixes)
+    if (most := writer.graphs()) == 0:
+        writer.configure("cuda_graph_config", None)
+    elif most is not None:
+        writer.configure("cuda_graph_config.max_batch_size", int(most))
     if served.draft is not None:
         if served.draft.method == "dspark":
             writer.refuse("draft_length", "does not draft by DSpark")

@@ -101,15 +101,26 @@ class ChipDefaults:
     ----------
     least_memory : float
         Memory of the chip in bytes, at least.
-    not_on : tuple of str
-        Chips that it leaves out.
+    on, not_on : tuple of str
+        Chips that it is for, all if empty, and chips that it leaves out.
+    least_tensor_parallel : int
+        Chips of a stage, at least.
     flags : mapping of str to int
         By flag.
     """
 
     least_memory: float
+    on: tuple[str, ...]
     not_on: tuple[str, ...]
+    least_tensor_parallel: int
     flags: Mapping[str, int]
+
+    def fits(self, chip: str, memory: float, tensor_parallel: int) -> bool:
+        """Return True if a chip with so many bytes of memory, in a stage of so many, has them."""
+        name = chip.casefold()
+        on, off = ([word.casefold() in name for word in words] for words in (self.on, self.not_on))
+        enough = memory >= self.least_memory and tensor_parallel >= self.least_tensor_parallel
+        return enough and (any(on) or not on) and not any(off)
 
 
 @dataclass(frozen=True)
@@ -163,13 +174,10 @@ class EngineOptions:
         """Options of a program by each spelling."""
         return _spellings(self.key, program)
 
-    def defaults_on(self, chip: str, memory: float) -> Mapping[str, int]:
-        """Values of absent flags on a chip with so many bytes of memory."""
-        name = chip.casefold()
-        for row in self.chip_defaults:
-            if memory >= row.least_memory and not any(word.casefold() in name for word in row.not_on):
-                return row.flags
-        return {}
+    def defaults_on(self, chip: str, memory: float, tensor_parallel: int = 1) -> Mapping[str, int]:
+        """Return values of absent flags by chip, bytes of memory and chips of a stage."""
+        fitting = (row.flags for row in self.chip_defaults if row.fits(chip, memory, tensor_parallel))
+        return next(fitting, {})
 
     def find(self, written: str, program: str = "") -> tuple[Option, bool]:
         """Find a flag in the documented list.
@@ -259,7 +267,13 @@ def _read(key: str) -> EngineOptions:
     ]
     settings = {entry["flag"]: Setting(**{"words": {}, "read_as": {}, **entry}) for entry in data["sets"]}
     by_chip = tuple(
-        ChipDefaults(2**30 * row["least_memory_gib"], tuple(row.get("not_on", ())), row["flags"])
+        ChipDefaults(
+            2**30 * row["least_memory_gib"],
+            tuple(row.get("on", ())),
+            tuple(row.get("not_on", ())),
+            row.get("least_tensor_parallel", 1),
+            row["flags"],
+        )
         for row in data.get("chip_defaults", {}).get("rows", ())
     )
     if base is not None:

@@ -27,7 +27,7 @@ _CARRIED = {
     *LAYOUT,
     *("weight_format", "kv_format", "max_running_sequences", "step_token_budget", "prefill_chunk", "kv_block_size"),
     *("draft_length", "serving_mode", "replicas", "prefill_replicas", "prefill_context_parallel", "receive_interval"),
-    *("kv_cache_memory_share", "prefix_hit_rate", "concurrency"),
+    *("kv_cache_memory_share", "prefix_hit_rate", "concurrency", "max_graph_batch_size"),
 }
 _KEPT_PREFIXES = ("prefix_hit_rate", "prefix_length", "shared_prompt_tokens", "hbm_prefix_cache")
 # Techniques that change the served model or its schedule: without a flag for them, an engine serves another model.

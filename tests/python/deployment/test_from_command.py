@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import random
+import re
 import shlex
 import time
 from typing import Any
@@ -222,10 +223,83 @@ def test_batch_limits_that_the_engine_chooses(command, chip, limits):
     assert not read.ignored.keys() & read.defaults.keys()
 
 
+VLLM = "vllm serve Qwen/Qwen3-32B"
+
+
+@pytest.mark.parametrize(
+    ("command", "chip", "most", "default"),
+    [
+        (VLLM, "H100", 512, True),
+        (VLLM, "HGX B200", 1024, True),
+        (VLLM, "MI300X", 512, True),
+        (VLLM, None, None, False),
+        (f"{VLLM} --max-num-seqs 64", "H100", 128, True),
+        (f"{VLLM} --max-num-batched-tokens 256", "H100", 256, True),
+        (f"{VLLM} --max-cudagraph-capture-size 64", "H100", 64, False),
+        (f"{VLLM} --cudagraph-capture-sizes 1 2 4 96", None, 96, False),
+        (f"{VLLM} --enforce-eager", "H100", 0, False),
+        (f"{VLLM} --enforce-eager", None, 0, False),
+        (f"{VLLM} -O0", "H100", 0, False),
+        (f"{VLLM} -O3", "H100", 512, True),
+        (f"{VLLM} -cc.cudagraph_mode=NONE", "H100", 0, False),
+        (f"{VLLM} -O0 -cc.cudagraph_mode=FULL --max-cudagraph-capture-size 8", "H100", 8, False),
+        (VLLM + """ --compilation-config '{"max_cudagraph_capture_size": 2048}'""", "H100", 2048, False),
+        (VLLM + """ --speculative-config '{"method": "eagle3", "num_speculative_tokens": 3}'""", "H100", 128, True),
+        ("python -m dynamo.vllm --model Qwen/Qwen3-32B", "H100", 512, True),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B", "H100", 256, True),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --tp 4", "H100", 512, True),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B", "L40S", 32, True),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B", "B200", 512, True),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --max-running-requests 48", "B200", 48, True),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --cuda-graph-max-bs-decode 100", "B200", 100, False),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --cuda-graph-bs-decode 1 8 24", "B200", 24, False),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --disable-cuda-graph", "B200", 0, False),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --cuda-graph-backend-decode disabled", None, 0, False),
+        (SGLANG + """ --model-path Qwen/Qwen3-32B --cuda-graph-config '{"decode": {"max_bs": 7}}'""", "B200", 7, False),
+        ("trtllm-serve Qwen/Qwen3-32B", None, 128, True),
+    ],
+)
+def test_largest_batch_from_a_graph(command, chip, most, default):
+    """As vLLM 0.29.0, SGLang 0.5.23 and TensorRT-LLM choose, by group of chips."""
+    read = rs.from_command(command, **({} if chip is None else {"hardware": chip}))
+    assert read.get("max_graph_batch_size") == most
+    assert any("graph" in flag for flag in read.defaults) == default
+    acts = any(word in command for word in ("eager", "graph", "-O0")) and " -cc.cudagraph_mode=FULL" not in command
+    assert not (acts and any(re.search("graph|eager|compil|optim", flag) for flag in read.ignored))
+
+
+@pytest.mark.parametrize(
+    ("table", "most"), [(None, 0), ({"max_batch_size": 32}, 32), ({"batch_sizes": [1, 8]}, 8), ({}, 128)]
+)
+def test_graphs_of_a_configuration_file(table, most):
+    read = rs.from_command("trtllm-serve Qwen/Qwen3-32B --config c.yaml", config={"cuda_graph_config": table})
+    assert read["max_graph_batch_size"] == most
+
+
+def test_the_callers_limit_of_graphs_counts():
+    read = rs.from_command(f"{VLLM} --enforce-eager", hardware="H100", max_graph_batch_size=8)
+    assert read["max_graph_batch_size"] == 8
+    assert not any("graph" in flag for flag in rs.from_command(VLLM, hardware="H100", max_graph_batch_size=8).defaults)
+
+
+@pytest.mark.parametrize(
+    ("command", "config"),
+    [
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --cuda-graph-config oops", None),
+        (f"{SGLANG} --model-path Qwen/Qwen3-32B --cuda-graph-bs-decode 1 x", None),
+        ("trtllm-serve Qwen/Qwen3-32B --config c.yaml", {"cuda_graph_config": 3}),
+        ("trtllm-serve Qwen/Qwen3-32B --config c.yaml", {"cuda_graph_config": {"batch_sizes": "many"}}),
+    ],
+)
+def test_unreadable_graphs(command, config):
+    with pytest.raises(rs.errors.ValueRangeError, match="graph"):
+        rs.from_command(command, config=config)
+
+
 def test_a_key_of_the_configuration_file_is_no_default():
     read = rs.from_command("trtllm-serve Qwen/Qwen3-32B --config c.yaml", config={"max_batch_size": 16})
     assert read["max_running_sequences"] == 16
-    assert read.defaults == {"--max_num_tokens": 8192}
+    assert read.defaults == {"--max_num_tokens": 8192, "config: cuda_graph_config.max_batch_size": 128}
 
 
 def test_notes_say_what_is_missing():

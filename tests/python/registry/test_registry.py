@@ -63,7 +63,7 @@ def test_one_entry():
     q = rs.quantity("pass_time")
     assert q.unit == "s"
     assert q.computed
-    assert set(q.needs) == {"roofline_time", "pass_overhead"}
+    assert set(q.needs) == {"roofline_time", "pass_overhead", "launch_wait_time"}
     assert "round_time" in q.used_by
     assert q.formula.startswith("pass_time = ")
     assert q.latex.startswith(q.symbol)

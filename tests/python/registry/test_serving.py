@@ -32,7 +32,7 @@ CONSTANTS = {
     "activation_transfers": 40,
     "kv_cache_memory_share": 0.9,
     "admission_steps": 5,
-    "prompt_kernel_factor": 4,
+    "eager_kernel_factor": 4,
     "arrival_burst": 0.3,
     "arrival_exponent": 0.6,
     "expert_reads": "expected",
@@ -230,7 +230,7 @@ def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any
         assert time_of(scenario, "concurrent_prefill_time") == math.inf
         return
     most = time_of(scenario, "prefill_time")
-    assert time_of(scenario, "concurrent_prefill_time", prompt_kernel_factor=1) <= most * (1 + 1e-9)  # a difference
+    assert time_of(scenario, "concurrent_prefill_time", eager_kernel_factor=1) <= most * (1 + 1e-9)  # a difference
     assert time_of(scenario, "prompt_passes", prefill_chunk=2048) == max(math.ceil(scenario["input_tokens"] / 2048), 1)
 
 
@@ -256,8 +256,30 @@ def test_first_tokens_wait_for_steps(scenario: dict[str, Any], steps: float, fac
         # Who queues waits for the steps of others, too. The rest may be far larger than the wait.
         rounds = scenario["concurrency"] / time_of(scenario, "running_sequences")
         assert waits["n"] == pytest.approx(waits["no"] + rounds * steps * time_of(scenario), rel=1e-9)
-    slow, replayed = (time_of(scenario, "prefill_latency", prompt_kernel_factor=f) for f in (factor, 1))
+    slow, replayed = (time_of(scenario, "prefill_latency", eager_kernel_factor=f) for f in (factor, 1))
     assert slow - replayed == pytest.approx((factor - 1) * time_of(scenario, "kernel_overhead"), rel=1e-6, abs=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SCENARIOS, st.floats(1, 50))
+def test_eager_passes_take_as_long_as_their_launches(scenario: dict[str, Any], factor: float) -> None:
+    decode = {**scenario, "serving_mode": "disaggregated", "eager_kernel_factor": factor}
+    if not time_of(decode, "running_sequences"):
+        return
+    recorded, eager = (time_of(decode, "pass_time", max_graph_batch_size=n) for n in (math.inf, 0))
+    launches = factor * time_of(decode, "kernel_overhead")
+    assert eager == pytest.approx(max(recorded, launches), rel=1e-12)
+    group = time_of(decode, "batch_size") / time_of(decode, "attention_data_parallel")
+    assert time_of(decode, "pass_time", max_graph_batch_size=group * (1 + 1e-9)) == recorded
+    assert time_of(decode, "pass_time", max_graph_batch_size=group * (1 - 1e-9)) == eager
+    mixed = [time_of({**decode, "serving_mode": "aggregated"}, max_graph_batch_size=n) for n in (math.inf, 0)]
+    assert mixed[1] == mixed[0] if eager == recorded else mixed[1] >= mixed[0] * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("communication", ["free", "exposed", "overlapped"])
+def test_passes_of_an_overloaded_service_never_end(communication: str) -> None:
+    load = {"arrival_rate": "10000/s", "input_tokens": 1000, "output_tokens": 100, "communication": communication}
+    assert rs.value("pass_time", model="DeepSeek-V3", hardware="HGX H200", **load) == math.inf
 
 
 def test_windows_hold_no_more_than_they_see() -> None:

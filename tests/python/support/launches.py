@@ -51,6 +51,8 @@ COMMON = {
     "mxfp4": one("gpt-oss-120b", "H100", 4, expert_parallel=4),
     "mxfp4 on one chip": one("gpt-oss-20b", "H100", 1, expert_parallel=1),
     "many experts": one("Kimi-K2", "H200", 16, expert_parallel=16),
+    "recorded graphs": one("Qwen3-32B", "H100", 4, max_graph_batch_size=96),
+    "eager": one("Llama-3.1-8B", "H100", 1, max_graph_batch_size=0),
     "few experts": one("Mixtral-8x7B", "A100-80", 2, pipeline_stages=2, expert_parallel=1),
 }
 _FP8 = {"weight_format": "fp8"}

@@ -1,0 +1,132 @@
+"""Largest batches from recorded (CUDA) graphs, by launch options."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from roofslate._base.messages import shown
+from roofslate.errors import ValueRangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["GRAPH_DEFAULTS", "TRT_DEFAULT", "graph_limit", "read_graph_limit"]
+
+GRAPH_DEFAULTS = {  # of commands that do not say it
+    "vllm": "--max-cudagraph-capture-size",  # by chip
+    "sglang": "--cuda-graph-max-bs-decode",  # by chip
+    "trtllm": "config: cuda_graph_config.max_batch_size",
+}
+_FLAGS = frozenset(
+    {
+        *("--max-cudagraph-capture-size", "--cudagraph-capture-sizes", "--enforce-eager"),
+        *("--cuda-graph-max-bs-decode", "--cuda-graph-bs-decode", "--cuda-graph-backend-decode"),
+        *("--disable-decode-cuda-graph", "--disable-cuda-graph"),
+    }
+)
+_FURTHER = ("--compilation-config", "--optimization-level", "--cuda-graph-config")  # say more than that
+TRT_DEFAULT = 128  # documentation of TensorRT-LLM 1.3.0rc27, DecodeCudaGraphConfig without sizes
+
+
+def graph_limit(engine: str, flags: Mapping[str, Any], key: Callable[[str, Any], Any], drafts: int) -> int | None:
+    """Return the largest batch of a group from a recorded graph, or None if unknown.
+
+    Parameters
+    ----------
+    engine : str
+        ``vllm``, ``sglang`` or ``trtllm``.
+    flags : mapping of str to object
+        Of the command.
+    key : callable
+        Value of a key of the configuration file, or the given default.
+    drafts : int
+        Draft tokens of a sequence in a step.
+    """
+    if engine == "sglang":
+        return _sglang(flags)
+    if engine == "trtllm":
+        table = key("cuda_graph_config", {})
+        if table is None:
+            return 0
+        if not isinstance(table, dict):
+            raise ValueRangeError(f"config: cuda_graph_config must be a table or null, got {shown(table)}")
+        return _largest(table.get("batch_sizes"), table.get("max_batch_size"))
+    tokens = _vllm_tokens(flags)
+    return None if tokens is None else tokens // (1 + drafts)
+
+
+def read_graph_limit(
+    engine: str, flags: Mapping[str, Any], key: Callable[[str, Any], Any], drafts: int, of_chip: int | None
+) -> tuple[int | None, dict[str, int], set[str]]:
+    """Return the limit of a command or an engine, its default, and the flags that it used.
+
+    Parameters
+    ----------
+    engine, flags, key, drafts
+        As for `graph_limit`, `flags` with other defaults.
+    of_chip : int or None
+        The engine's number where no flag says it; None if unknown.
+    """
+    used = {*_FLAGS}
+    most = graph_limit(engine, flags, key, drafts)
+    if most is not None or of_chip is None:
+        read = {flag for flag in _FURTHER if flag in flags}
+        return (
+            most,
+            {},
+            used | {flag for flag in read if graph_limit(engine, _without(flags, flag), key, drafts) != most},
+        )
+    flag = GRAPH_DEFAULTS[engine]
+    default = of_chip
+    sequences = flags.get({"vllm": "--max-num-seqs", "sglang": "--max-running-requests"}.get(engine, ""))
+    if sequences is not None:
+        default = min(of_chip, sequences * 2 * (1 + drafts) if engine == "vllm" else sequences)
+    most = graph_limit(engine, {**flags, flag: default}, key, drafts) if engine == "vllm" else default
+    return most, {flag: default}, used
+
+
+def _without(flags: Mapping[str, Any], flag: str) -> dict[str, Any]:
+    return {name: value for name, value in flags.items() if name != flag}
+
+
+def _vllm_tokens(flags: Mapping[str, Any]) -> int | None:
+    """Return the tokens of the largest graph, no more than the scheduler batches."""
+    compiled = flags.get("--compilation-config")
+    compiled = compiled if isinstance(compiled, dict) else {}
+    mode = str(compiled.get("cudagraph_mode", "none" if flags.get("--optimization-level") == 0 else "")).lower()
+    if flags.get("--enforce-eager") or mode == "none":
+        return 0
+    most = _largest(
+        flags.get("--cudagraph-capture-sizes") or compiled.get("cudagraph_capture_sizes"),
+        compiled.get("max_cudagraph_capture_size"),
+        flags.get("--max-cudagraph-capture-size"),
+    )
+    batched = flags.get("--max-num-batched-tokens")
+    return most if most is None or batched is None else min(most, batched)
+
+
+def _sglang(flags: Mapping[str, Any]) -> int | None:
+    phases = flags.get("--cuda-graph-config")
+    try:
+        phases = json.loads(phases) if isinstance(phases, str) else phases or {}
+        decode = phases.get("decode", {})
+        chosen = {**decode}
+    except (ValueError, AttributeError, TypeError):
+        raise ValueRangeError(f"--cuda-graph-config: expected JSON of phases, got {shown(phases)}") from None
+    disabled = flags.get("--disable-cuda-graph") or flags.get("--disable-decode-cuda-graph")
+    backend = flags.get("--cuda-graph-backend-decode", "disabled" if disabled else "full")
+    if chosen.get("backend", backend) == "disabled":
+        return 0
+    sizes = chosen.get("bs", flags.get("--cuda-graph-bs-decode"))
+    return _largest(sizes, chosen.get("max_bs"), flags.get("--cuda-graph-max-bs-decode"))
+
+
+def _largest(sizes: Any, *limits: Any) -> int | None:
+    """Return the largest of the sizes, else the first limit that is there."""
+    try:
+        numbers = [int(x) for x in sizes or ()]
+        numbers = [max(numbers)] if numbers else [int(x) for x in limits if x is not None]
+    except (TypeError, ValueError):
+        raise ValueRangeError(f"sizes of recorded graphs: expected whole numbers, got {shown(sizes)}") from None
+    return numbers[0] if numbers else None
