@@ -313,7 +313,6 @@ namespace roofslate::quantities
             in<host_wait_time, T> t_h,
             in<prompts_per_pass, T> n,
             in<prompt_launch_time, T> launches,
-            in<launch_wait_time, T> t_L,
             in<prompt_compute_time, T> t_p,
             in<prompt_transfer_time, T> t_u,
             in<prefix_fetch_time, T> t_x,
@@ -322,8 +321,7 @@ namespace roofslate::quantities
         {
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
             const T longer = select(t_h == T(0.0), with_prompts - t, max(with_prompts - t - t_h, 0.0));
-            const T more = select(t_L == T(0.0), longer + launches, longer + launches - t_L);
-            const T added = (more / n + plus_optional(plus_optional(t_u, t_x), t_r)) / P;
+            const T added = ((longer + launches) / n + plus_optional(plus_optional(t_u, t_x), t_r)) / P;
             return select(t_kv < T(infinite), added, T(infinite));
         }
     };

@@ -368,7 +368,8 @@ namespace roofslate::quantities
     };
     struct launch_wait_time
     {
-        // The host launches the kernels of an unrecorded pass one by one, ahead of the chip where it is faster.
+        // The host launches the kernels of an unrecorded pass one by one, ahead of the chip where it is faster. Prompts
+        // add their launches in full: a wait that they used would be taken off for each, and is there once a pass.
         static constexpr Spec spec =
             Spec("t_L", "s", "idle time of a pass on kernel launches by its host, 0 from a graph", "calibration");
         template <class T> static constexpr T formula(

@@ -276,6 +276,21 @@ def test_eager_passes_take_as_long_as_their_launches(scenario: dict[str, Any], f
     assert mixed[1] == mixed[0] if eager == recorded else mixed[1] >= mixed[0] * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("rate", [2, 10, 20])
+def test_eager_services_are_no_faster(rate: float) -> None:
+    service = {"model": "Llama-3.1-70B", "hardware": "H100", "chips": 8, "input_tokens": 500, "output_tokens": 200}
+    service |= {"calibration": "serving", "max_running_sequences": 256, "arrival_rate": f"{rate}/s"}
+    for name in (
+        "time_per_output_token",
+        "time_per_output_token_p99",
+        "time_to_first_token",
+        "time_to_first_token_p99",
+    ):
+        recorded, eager = (rs.value(name, service, max_graph_batch_size=n) for n in (math.inf, 0))
+        assert recorded < eager
+        assert eager < 2 * recorded or rate == 20  # nearer to saturation
+
+
 @pytest.mark.parametrize("communication", ["free", "exposed", "overlapped"])
 def test_passes_of_an_overloaded_service_never_end(communication: str) -> None:
     load = {"arrival_rate": "10000/s", "input_tokens": 1000, "output_tokens": 100, "communication": communication}
