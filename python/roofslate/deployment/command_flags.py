@@ -24,6 +24,7 @@ _VLLM_IMAGE = re.compile(r"(^|/)vllm-openai(:[\w.-]+)?$")
 _SPLITTING = re.compile(r"nixl|mooncake|p2p", re.IGNORECASE)  # connectors that send a KV cache from prefill to decode
 _SIZES = {"k": 1e3, "m": 1e6, "g": 1e9, "K": 2**10, "M": 2**20, "G": 2**30}  # as the engines read them
 _DEEPEST = 8
+_LEVEL = re.compile(r"-O(\d)")  # vLLM's short form of --optimization-level
 
 
 @dataclass
@@ -151,9 +152,6 @@ def _around(before: Sequence[str]) -> dict[str, str]:
     if wrapper:
         ignored[wrapper[0][:100]] = " ".join(wrapper[1:])[:200]
     return ignored
-
-
-_LEVEL = re.compile(r"-O(\d)")
 
 
 def _parsed(options: EngineOptions, program: str, arguments: Sequence[str]) -> Launched:

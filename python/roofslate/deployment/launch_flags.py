@@ -190,10 +190,10 @@ class _Writer:
             self.refuse("chips", f"takes as many chips on each of {process.nodes} nodes; give chips_per_node=")
         process.chips = served.layout["chips"] // process.nodes
 
-    def graphs(self) -> float | None:
+    def graphs(self) -> int | None:
         """Return the largest batch from recorded graphs, None where the engine chooses."""
         most = self.served.explicit("max_graph_batch_size")
-        return None if most is None or not math.isfinite(most) else float(self.served.whole("max_graph_batch_size"))
+        return None if most is None or not math.isfinite(most) else self.served.whole("max_graph_batch_size")
 
     def no_flag(self, *quantities: str) -> None:
         """Note inputs that this engine has no flag for."""
@@ -257,7 +257,7 @@ def _vllm_flags(writer: _Writer, role: str) -> None:
         writer.add("--enforce-eager")
     elif most is not None:
         tokens = 1 + (served.draft.length if served.draft is not None else 0)
-        writer.add("--max-cudagraph-capture-size", int(most) * tokens)
+        writer.add("--max-cudagraph-capture-size", most * tokens)
     writer.no_flag("receive_interval")
     _vllm_nodes(writer)
 
@@ -355,7 +355,7 @@ def _sglang_process(options: EngineOptions, served: Served, role: str, replicas:
     if (most := writer.graphs()) == 0:
         writer.add("--cuda-graph-backend-decode", "disabled")
     elif most is not None:
-        writer.add("--cuda-graph-max-bs-decode", int(most))
+        writer.add("--cuda-graph-max-bs-decode", most)
     if served.draft is not None:
         drafts = served.draft
         writer.add("--speculative-algorithm", {"mtp": "EAGLE", "eagle3": "EAGLE3", "dspark": "DSPARK"}[drafts.method])
@@ -412,7 +412,7 @@ def _trtllm_process(options: EngineOptions, served: Served, role: str, replicas:
     if (most := writer.graphs()) == 0:
         writer.configure("cuda_graph_config", None)
     elif most is not None:
-        writer.configure("cuda_graph_config.max_batch_size", int(most))
+        writer.configure("cuda_graph_config.max_batch_size", most)
     if served.draft is not None:
         if served.draft.method == "dspark":
             writer.refuse("draft_length", "does not draft by DSpark")
