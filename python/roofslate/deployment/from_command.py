@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import shown
 from roofslate.deployment.command_flags import read_commands
-from roofslate.deployment.graph_limits import GRAPH_DEFAULTS, TRT_DEFAULT, graph_limit, read_graph_limit
+from roofslate.deployment.graph_limits import GRAPH_DEFAULTS, graph_limit, read_graph_limit
 from roofslate.deployment.repositories import catalog_model
 from roofslate.deployment.served import free_memory_share
 from roofslate.errors import InputTypeError, ValueRangeError
@@ -409,7 +409,7 @@ class _Reading:
         flags = {"--max_batch_size": "max_batch_size", "--max_num_tokens": "max_num_tokens"}
         if self.options.key == "trtllm":
             absent = {flag: _default(self.main, flag) for flag, key in flags.items() if self._key(key) is None}
-            self.graph_default = TRT_DEFAULT
+            self.graph_default = self.options.defaults_on("", 0.0)[GRAPH_DEFAULTS["trtllm"]]
         else:
             chip = self._chip()
             stage = self.main.whole("--tp-size") if self.options.key == "sglang" else 1

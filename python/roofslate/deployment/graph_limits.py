@@ -11,12 +11,12 @@ from roofslate.errors import ValueRangeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["GRAPH_DEFAULTS", "TRT_DEFAULT", "graph_limit", "read_graph_limit"]
+__all__ = ["GRAPH_DEFAULTS", "graph_limit", "read_graph_limit"]
 
 GRAPH_DEFAULTS = {  # of commands that do not say it
     "vllm": "--max-cudagraph-capture-size",  # by chip
     "sglang": "--cuda-graph-max-bs-decode",  # by chip
-    "trtllm": "config: cuda_graph_config.max_batch_size",
+    "trtllm": "cuda_graph_config.max_batch_size",
 }
 _FLAGS = frozenset(
     {
@@ -26,7 +26,6 @@ _FLAGS = frozenset(
     }
 )
 _FURTHER = ("--compilation-config", "--optimization-level", "--cuda-graph-config")  # say more than that
-TRT_DEFAULT = 128  # documentation of TensorRT-LLM 1.3.0rc27, DecodeCudaGraphConfig without sizes
 
 
 def graph_limit(engine: str, flags: Mapping[str, Any], key: Callable[[str, Any], Any], drafts: int) -> int | None:
@@ -68,22 +67,17 @@ def read_graph_limit(
     of_chip : int or None
         The engine's number where no flag says it; None if unknown.
     """
-    used = {*_FLAGS}
     most = graph_limit(engine, flags, key, drafts)
     if most is not None or of_chip is None:
-        read = {flag for flag in _FURTHER if flag in flags}
-        return (
-            most,
-            {},
-            used | {flag for flag in read if graph_limit(engine, _without(flags, flag), key, drafts) != most},
-        )
-    flag = GRAPH_DEFAULTS[engine]
-    default = of_chip
-    sequences = flags.get({"vllm": "--max-num-seqs", "sglang": "--max-running-requests"}.get(engine, ""))
+        acting = {flag for flag in _FURTHER if graph_limit(engine, _without(flags, flag), key, drafts) != most}
+        return most, {}, {*_FLAGS, *acting}
+    flag, default = GRAPH_DEFAULTS[engine], of_chip
+    if engine == "trtllm":
+        return default, {f"config: {flag}": default}, set()
+    sequences = flags.get("--max-num-seqs" if engine == "vllm" else "--max-running-requests")
     if sequences is not None:
         default = min(of_chip, sequences * 2 * (1 + drafts) if engine == "vllm" else sequences)
-    most = graph_limit(engine, {**flags, flag: default}, key, drafts) if engine == "vllm" else default
-    return most, {flag: default}, used
+    return graph_limit(engine, {**flags, flag: default}, key, drafts), {flag: default}, {*_FLAGS}
 
 
 def _without(flags: Mapping[str, Any], flag: str) -> dict[str, Any]:
