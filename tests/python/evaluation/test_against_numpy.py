@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from support.printed import tree_of
 from support.random_questions import asked, slices
 from support.slices import first_alone
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 COMPUTED = [name for name, q in entries().items() if q.computed]
 
 
@@ -27,8 +30,9 @@ def at_all_points(array: Any, sizes: dict[str, int]) -> np.ndarray:
     return array.expand_dims(missing).transpose(*sizes).to_numpy()
 
 
-def fewer_chips_than_groups(numbers: dict[str, float]) -> bool:
+def fewer_chips_than_groups(inputs: Mapping[str, Any], name: str) -> bool:
     """Return True if a group would have less than a chip, which rows refuse as a layout."""
+    numbers = {key: float(x.reshape(-1)[0]) for key, x in Evaluator(inputs, [name]).given.items()}  # texts too
     groups = numbers.get("attention_data_parallel", 1.0) * numbers.get("pipeline_stages", 1.0)
     return numbers.get("chips", math.inf) < groups
 
@@ -74,7 +78,7 @@ def test_rows_and_values(numbers: range) -> None:
             continue
         for k, factor in enumerate(factors):
             row = {**common, **{key: x * factor for key, x in used.items()}}
-            if math.isnan(result[k]) and (factor != 1 or fewer_chips_than_groups(question.numbers)):
+            if math.isnan(result[k]) and (factor != 1 or fewer_chips_than_groups(question.inputs, name)):
                 continue  # a number outside of its range has no result
             expected = Evaluator(row, [name])
             assert expected.agrees(name, result[k]), (question.number, name, k)
