@@ -118,12 +118,13 @@ def left_to_rule(
 def layouts_of_rows(
     rule: Rule, rows: Sequence[Mapping[str, float]], names: Sequence[str], *, checked: bool
 ) -> tuple[Any, list[str], Any]:
-    """Complete distinct rows by the rule: arrays of some columns, layouts as text, choices.
+    """Complete distinct rows by the rule: some columns, layouts as text, and what it chose.
 
-    The arrays end with an entry of no row, as in a `Column`. Illegal rows stay if they are checked.
+    What it chose is True by column and row. The columns end with an entry of no row, as in a `Column`. Illegal rows
+    stay if they are checked.
     """
     columns = np.ones((len(names), len(rows) + 1))
-    chosen = np.zeros(len(rows), dtype=bool)
+    chosen = np.zeros((len(names), len(rows)), dtype=bool)
     texts: dict[str, None] = {}
     for k, row in enumerate(rows):
         numbers = dict(row)
@@ -131,7 +132,7 @@ def layouts_of_rows(
             continue
         try:
             text = rule.complete(numbers)
-            texts[text], chosen[k] = None, bool(text)
+            texts[text], chosen[:, k] = None, [bool(text) and name in numbers for name in names]
         except ValueRangeError:
             if not checked:
                 raise

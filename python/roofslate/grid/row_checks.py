@@ -97,7 +97,7 @@ def bad_rows(
     """Find rows with a value missing, out of range among those `given`, or above its bound.
 
     Of those given, `outside` values are out of their range or above one another, as the engine counted. A rule adds
-    the `ruled`: they bind only in rows whose layout it has `chosen`, as elsewhere a default binds nothing.
+    the `ruled`: each binds only in rows for which it is `chosen`, as elsewhere a default binds nothing.
     """
     bounds = []
     for name, bound in bounded_pairs():
@@ -105,7 +105,7 @@ def bad_rows(
         if one is None or most is None or not (one.dims or most.dims):
             continue
         if outside or name not in given or bound not in given:
-            bounds.append((one.values, most.values, not {name, bound}.isdisjoint(ruled)))
+            bounds.append((one.values, most.values, [k for k, added in enumerate(ruled) if added in (name, bound)]))
     if not outside and not bounds:
         return np.empty(0, dtype=np.intp)
     bad = np.zeros(rows, dtype=bool)
@@ -116,5 +116,5 @@ def bad_rows(
             if _core.count_outside(values, q.low, q.high, q.above_low):
                 bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
     for low, high, by_rule in bounds:
-        bad |= (low > high) & chosen if by_rule and chosen is not None else low > high
+        bad |= (low > high) & chosen[by_rule].all(axis=0) if by_rule and chosen is not None else low > high
     return np.flatnonzero(bad)

@@ -117,7 +117,7 @@ class Scenarios:
         self._rule, self._ruled = left_to_rule(current(), outputs, given, common.inputs, presets=bool(self._keywords))
         self._given, self._numbers = frozenset(given), frozenset([*given, *self._ruled])
         self.layouts: tuple[str, ...] = ()  # chosen by a rule, in words
-        self._chosen: Any = None  # the rows of which it chose the layout
+        self._chosen: Any = None  # by column of the rule and row, whether it chose the number
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
         constants = {name: i.number for name, i in self._same.items() if i.origin is None}
@@ -190,7 +190,7 @@ class Scenarios:
                         results = results or [np.empty(rows) for _ in self._outputs]
                         for result, (values, _) in zip(results, results_of_part, strict=True):
                             result[picked] = values
-                    of_rule = None if self._chosen is None else self._chosen[picked]
+                    of_rule = None if self._chosen is None else self._chosen[:, picked]
                     bad = bad_rows(grid, size, given, outside, self._ruled, of_rule)
                     wrong.append(bad + start if isinstance(picked, slice) else picked[bad])
         results = results or [np.empty(rows) for _ in self._outputs]
@@ -210,7 +210,7 @@ class Scenarios:
         )
         points = [self._point(chosen_by, row).numbers() for row in first]
         columns_added, texts, chosen = layouts_of_rows(self._rule, points, self._ruled, checked=self._quiet)
-        self._chosen = chosen[codes]
+        self._chosen = chosen[:, codes]
         self._note_layouts(texts)
         return {
             **columns,

@@ -220,3 +220,22 @@ def test_chips_in_chunks_leave_nothing_to_the_rule() -> None:
     assert alike.compute().values.tolist() == [
         rs.value("pass_time", {**requested, "calibration": "floor", "chips": n}) for n in (8, 16)
     ]
+
+
+@pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarning")
+@pytest.mark.parametrize(("chips", "stages"), [(4, 4), (8, 4)])
+def test_a_default_that_the_rule_leaves_binds_no_row(chips, stages):
+    """The attention group of a dense model is a default, in rows as in a point."""
+    service = {"model": "Llama-3.1-70B", "hardware": "H100", "pipeline_stages": stages, "layout": "parallel"}
+    service |= {"concurrency": 4, "input_tokens": 1000, "output_tokens": 100, "prefill_context_parallel": 2}
+    rows = rs.frame(pd.DataFrame({"chips": [chips] * 2}), "time_to_first_token", service)["time_to_first_token"]
+    assert rows.tolist() == [rs.value("time_to_first_token", service, chips=chips)] * 2
+
+
+@pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarning")
+def test_what_the_rule_chooses_binds_rows():
+    service = {"model": "DeepSeek-V3", "hardware": "H100", "layout": "parallel", "concurrency": 4, "input_tokens": 1000}
+    parallel = pd.DataFrame({"chips": [16, 16], "prefill_context_parallel": [2.0, 64.0]})
+    rows = rs.frame(parallel, "time_to_first_token", service, output_tokens=100)["time_to_first_token"]
+    assert np.isnan(rows[1])
+    assert rows[0] > 0
