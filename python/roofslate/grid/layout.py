@@ -118,9 +118,9 @@ def left_to_rule(
 def layouts_of_rows(
     rule: Rule, rows: Sequence[Mapping[str, float]], names: Sequence[str], *, checked: bool
 ) -> tuple[Any, list[str], Any]:
-    """Complete distinct rows by the rule: some columns, layouts as text, and what it chose.
+    """Complete distinct rows by the rule: some columns, layouts as text, choices.
 
-    What it chose is True by column and row. The columns end with an entry of no row, as in a `Column`. Illegal rows
+    Choices are True by column and row. The columns end with an entry of no row, as in a `Column`. Illegal rows
     stay if they are checked.
     """
     columns = np.ones((len(names), len(rows) + 1))
