@@ -1,7 +1,10 @@
 """The extension itself refuses mismatched arguments from any caller."""
 
+import functools
 import platform
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -37,6 +40,32 @@ def test_names_of_instruction_sets():
     assert names[-1] == of_processor[-1]
     listed = (ROOT / "cpp" / "cmake" / "instruction_sets.cmake").read_text(encoding="utf-8")
     assert re.findall(r'^  "(\w+) ', listed, re.MULTILINE) == [name for sets in SETS.values() for name in sets]
+
+
+# Part of each set's name in symbols; instructions of its common operations.
+TYPES = {"avx512": "avx512bw", "avx2": "fma3", "base": "sse2"}
+OPERATION = re.compile(r"\sv?(?:add|mul|min|max)pd\s(.*)")
+
+
+@functools.cache
+def machine_code() -> str:
+    command = ["objdump", "-d", "--no-show-raw-insn", _core.__file__]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the code of other processors is read differently")
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump was not found (Debian: binutils)")
+@pytest.mark.parametrize("name", [name for name in _core.instruction_sets() if name in TYPES])
+def test_the_running_value_stays_in_registers(name):
+    symbol = re.compile(rf"^[0-9a-f]+ <.*Interpreter.*{TYPES[name]}.*3runEPK[^.]*>:$", re.MULTILINE)
+    listing = machine_code()
+    start = symbol.search(listing)
+    if start is None:
+        pytest.skip("the extension has no symbols")
+    code = listing[start.end() : listing.index("\n\n", start.end())]
+    operands = OPERATION.findall(code)
+    assert len(operands) >= 8 * 4, "a strip of eight vectors in each kind of operation"
+    assert [of for of in operands if re.search(r"\(%r[sb]p\)", of)] == []
 
 
 def test_what_fits_is_taken():

@@ -116,8 +116,6 @@ namespace roofslate
                             return q;
                 return a / d;
             }
-            [[gnu::noinline]] static Value exponential(Value a) { return math::portable::exp(a); }
-            [[gnu::noinline]] static Value logarithm(Value a) { return math::portable::log(a); }
 
             struct Requirements // met so far: a strip of 1 and 0
             {
@@ -192,7 +190,39 @@ namespace roofslate
                 Value(o.scalar).store(lanes.values);
                 return {lanes.values, 0};
             }
-            // Operations that are rare or long, on vectors of the running value in memory.
+            // Operations that are rare or long, on vectors of the running value in memory: a call with vectors in
+            // registers would keep the running value in memory for all instructions.
+            template <std::size_t K, class Run> [[gnu::always_inline]] static void in_memory(
+                Value (&a)[K],
+                const Run& run)
+            {
+                alignas(64) double values[K * width];
+                _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(values + j * width);
+                run(values);
+                _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value::load(values + j * width);
+            }
+            [[gnu::noinline]] static void divide(
+                const Instruction& q,
+                double* values,
+                std::size_t vectors,
+                const Argument& other)
+            {
+                for (std::size_t j = 0; j < vectors; ++j)
+                {
+                    const Value a = Value::load(values + j * width), b = Value::load(other(j));
+                    const Value result = q.code == Code::divide ? quotient(a, b, q.proved) : quotient(b, a, q.proved);
+                    result.store(values + j * width);
+                }
+            }
+            [[gnu::noinline]] static void transcend(const Instruction& q, double* values, std::size_t vectors)
+            {
+                for (std::size_t j = 0; j < vectors; ++j)
+                {
+                    const Value a = Value::load(values + j * width);
+                    const Value result = q.code == Code::exponential ? exp(a) : log(a);
+                    result.store(values + j * width);
+                }
+            }
             [[gnu::noinline]] static void call(
                 const Instruction& q,
                 double* values,
@@ -334,8 +364,13 @@ namespace roofslate
                 case Code::subtract: ROOFSLATE_EACH(a[j] = a[j] - x(j))
                 case Code::subtract_from: ROOFSLATE_EACH(a[j] = x(j) - a[j])
                 case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * x(j))
-                case Code::divide: ROOFSLATE_EACH(a[j] = quotient(a[j], x(j), q.proved))
-                case Code::divide_into: ROOFSLATE_EACH(a[j] = quotient(x(j), a[j], q.proved))
+                case Code::divide:
+                case Code::divide_into:
+                {
+                    const Argument other = argument_of<partial>(q.operand, at, padded);
+                    in_memory(a, [&](double* values) { divide(q, values, K, other); });
+                    break;
+                }
                 case Code::divide_proved:
                 {
                     const X r = X::template of<partial>(q.second, at, padded);
@@ -374,13 +409,13 @@ namespace roofslate
                 }
                 case Code::call:
                 {
-                    alignas(64) double values[K * width];
                     Padded lanes;
                     const Argument second = argument_of<partial>(q.operand, at, lanes),
                                    third = argument_of<partial>(q.second, at, padded);
-                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(values + j * width);
-                    call(q, values, K, second, third, partial ? at.points : width);
-                    ROOFSLATE_EACH(a[j] = Value::load(values + j * width))
+                    in_memory(a, [&](double* values) {
+                        call(q, values, K, second, third, partial ? at.points : width);
+                    });
+                    break;
                 }
                 case Code::divide_constant:
                 {
@@ -413,8 +448,8 @@ namespace roofslate
                     break;
                 case Code::negate: ROOFSLATE_EACH(a[j] = -a[j])
                 case Code::square_root: ROOFSLATE_EACH(a[j] = sqrt(a[j]))
-                case Code::exponential: ROOFSLATE_EACH(a[j] = exponential(a[j]))
-                case Code::logarithm: ROOFSLATE_EACH(a[j] = logarithm(a[j]))
+                case Code::exponential:
+                case Code::logarithm: in_memory(a, [&](double* values) { transcend(q, values, K); }); break;
                 case Code::save: ROOFSLATE_EACH(a[j].store(q.scratch + j * width))
                 case Code::write:
                     with_type(q.storage, [&](auto stored) __attribute__((always_inline)) {
@@ -423,6 +458,7 @@ namespace roofslate
                     });
                     break;
                 case Code::end: return false;
+                default: __builtin_unreachable(); // the jump is not checked
                 }
                 return true;
             }
