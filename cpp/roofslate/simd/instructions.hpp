@@ -1,6 +1,6 @@
 // The accumulator machine: instructions that the plan writes and the instruction sets execute. Plain structs, compiled
-// for no CPU in particular. A program runs over a row of points in strips; the running value of a strip stays in
-// registers (docs/decisions/accumulator-machine.md).
+// for no CPU in particular. A program begins with a load and runs over a row of points in strips; the running value of
+// a strip stays in registers (docs/decisions/accumulator-machine.md).
 #pragma once
 #include "roofslate/language/expr.hpp"
 #include "roofslate/simd/storage.hpp"

@@ -462,24 +462,41 @@ namespace roofslate
                 }
                 return true;
             }
+            // The memory of an operand; memory of later points is asked for early.
+            template <std::size_t K, bool partial> [[gnu::always_inline]] static Memory row_of(
+                const Operand& o,
+                const Position& at,
+                Padded& padded)
+            {
+                const Memory x = Memory::template of<partial>(o, at, padded);
+                if (o.ahead) // beyond the end of an array it does no harm
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j)
+                        __builtin_prefetch(x.first + o.ahead + j * width);
+                return x;
+            }
+            // A program begins with a load.
             template <std::size_t K, bool partial> [[gnu::always_inline]] static void run_strip(
                 const Instruction* program,
                 const Position& at)
             {
                 Value a[K];
-                _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value(0.0);
-                for (const Instruction* q = program;; ++q)
+                {
+                    const Operand& o = program->operand; // of the load
+                    Padded padded;
+                    if (o.memory)
+                    {
+                        const Memory x = row_of<K, partial>(o, at, padded);
+                        _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = x(j);
+                    }
+                    else
+                        _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value(o.scalar);
+                }
+                for (const Instruction* q = program + 1;; ++q)
                 {
                     const Operand& o = q->operand;
                     Padded padded;
                     if (o.memory)
-                    {
-                        const Memory x = Memory::template of<partial>(o, at, padded);
-                        if (o.ahead) // beyond the end of an array it does no harm
-                            _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j)
-                                __builtin_prefetch(x.first + o.ahead + j * width);
-                        execute<K, partial>(*q, at, x, a);
-                    }
+                        execute<K, partial>(*q, at, row_of<K, partial>(o, at, padded), a);
                     else if (!execute<K, partial>(*q, at, Scalar::template of<partial>(o, at, padded), a))
                         return;
                 }
