@@ -458,7 +458,6 @@ namespace roofslate
                     });
                     break;
                 case Code::end: return false;
-                default: __builtin_unreachable(); // the jump is not checked
                 }
                 return true;
             }
