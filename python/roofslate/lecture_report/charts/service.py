@@ -258,7 +258,7 @@ def day_cost(ax: Axes, table: pd.DataFrame) -> None:
 
 
 _MOST_REPLICAS = 256
-_STRICT = 0.4  # s
+_STRICT = 0.5  # s
 
 
 def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
