@@ -17,29 +17,11 @@ namespace
     Instruction read_instruction(Bytes& bytes, const double* second)
     {
         static constexpr Code codes[] = {
-            Code::add,
-            Code::subtract,
-            Code::subtract_from,
-            Code::multiply,
-            Code::divide,
-            Code::divide_into,
-            Code::divide_constant,
-            Code::maximum,
-            Code::maximum_of,
-            Code::minimum,
-            Code::minimum_of,
-            Code::choose,
-            Code::less,
-            Code::at_most,
-            Code::more,
-            Code::at_least,
-            Code::equal,
-            Code::negate,
-            Code::square_root,
-            Code::exponential,
-            Code::logarithm,
-            Code::call};
-        static constexpr Op calls[] = {Op::ceil, Op::floor, Op::pow, Op::both, Op::either};
+            Code::add,         Code::subtract,        Code::subtract_from, Code::multiply,    Code::divide,
+            Code::divide_into, Code::divide_constant, Code::maximum,       Code::maximum_of,  Code::minimum,
+            Code::minimum_of,  Code::choose,          Code::less,          Code::at_most,     Code::more,
+            Code::at_least,    Code::equal,           Code::negate,        Code::square_root, Code::call};
+        static constexpr Op calls[] = {Op::exp, Op::log, Op::ceil, Op::floor, Op::pow, Op::both, Op::either};
         Instruction i;
         i.code = codes[bytes.below(int(std::size(codes)))];
         if (i.code < first_without_memory && bytes.flag())
@@ -49,9 +31,9 @@ namespace
         i.second.scalar = i.code == Code::divide_constant ? reciprocal(i.operand.scalar) : bytes.number();
         if (i.code == Code::call)
         {
-            i.operation = calls[bytes.below(5)];
+            i.operation = calls[bytes.below(int(std::size(calls)))];
             i.argument = std::uint8_t(bytes.below(2));
-            if (i.operation == Op::ceil || i.operation == Op::floor)
+            if (i.operation != Op::pow && i.operation != Op::both && i.operation != Op::either)
                 i.operand = {}, i.argument = 0;
         }
         return i;

@@ -429,8 +429,6 @@ namespace roofslate
                 case Op::equal: return binary(Code::equal);
                 case Op::neg: push(Code::negate); return;
                 case Op::sqrt: push(Code::square_root); return;
-                case Op::exp: push(Code::exponential); return;
-                case Op::log: push(Code::logarithm); return;
                 case Op::select:
                     push(Code::choose);
                     operand(n.argument[1]);

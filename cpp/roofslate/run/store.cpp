@@ -24,9 +24,7 @@ namespace roofslate
             for (const Instruction& q : pass.program)
                 switch (q.code)
                 {
-                case Code::call: all += 4; break;
-                case Code::exponential:
-                case Code::logarithm: all += 2; break;
+                case Code::call: all += q.operation == Op::exp || q.operation == Op::log ? 2 : 4; break;
                 case Code::square_root:
                 case Code::divide:
                 case Code::divide_into: all += 0.4; break;

@@ -45,8 +45,6 @@ namespace roofslate
         // ... without an operand
         negate,
         square_root,
-        exponential,
-        logarithm,
         save, // scratch = value
         write, // result = value
         end,

@@ -214,15 +214,6 @@ namespace roofslate
                     result.store(values + j * width);
                 }
             }
-            [[gnu::noinline]] static void transcend(const Instruction& q, double* values, std::size_t vectors)
-            {
-                for (std::size_t j = 0; j < vectors; ++j)
-                {
-                    const Value a = Value::load(values + j * width);
-                    const Value result = q.code == Code::exponential ? exp(a) : log(a);
-                    result.store(values + j * width);
-                }
-            }
             [[gnu::noinline]] static void call(
                 const Instruction& q,
                 double* values,
@@ -245,6 +236,8 @@ namespace roofslate
                 const Value zero(0.0), one(1.0);
                 switch (q.operation)
                 {
+                case Op::exp: return unary([](const Value& a) { return exp(a); });
+                case Op::log: return unary([](const Value& a) { return log(a); });
                 case Op::ceil: return unary([](const Value& a) { return ceil(a); });
                 case Op::floor: return unary([](const Value& a) { return floor(a); });
                 case Op::pow:
@@ -448,8 +441,6 @@ namespace roofslate
                     break;
                 case Code::negate: ROOFSLATE_EACH(a[j] = -a[j])
                 case Code::square_root: ROOFSLATE_EACH(a[j] = sqrt(a[j]))
-                case Code::exponential:
-                case Code::logarithm: in_memory(a, [&](double* values) { transcend(q, values, K); }); break;
                 case Code::save: ROOFSLATE_EACH(a[j].store(q.scratch + j * width))
                 case Code::write:
                     with_type(q.storage, [&](auto stored) __attribute__((always_inline)) {

@@ -145,8 +145,8 @@ namespace
         const Pairs p;
         const std::pair<Op, Instruction> cases[] = {
             {Op::neg, with_scalar(Code::negate, 0)},
-            {Op::exp, with_scalar(Code::exponential, 0)},
-            {Op::log, with_scalar(Code::logarithm, 0)},
+            {Op::exp, call(Op::exp, 0)},
+            {Op::log, call(Op::log, 0)},
             {Op::sqrt, with_scalar(Code::square_root, 0)},
             {Op::ceil, call(Op::ceil, 0)},
             {Op::floor, call(Op::floor, 0)}};
@@ -166,8 +166,8 @@ namespace
             a.push_back(uniform(random, 0, 3)), b.push_back(uniform(random, -700, 700));
         Instruction power = call(Op::pow, 0);
         power.operand.memory = b.data(), power.operand.step = 1;
-        const std::vector<double> powers = run({power}, a), logs = run({with_scalar(Code::logarithm, 0)}, a),
-                                  exps = run({with_scalar(Code::exponential, 0)}, b);
+        const std::vector<double> powers = run({power}, a), logs = run({call(Op::log, 0)}, a),
+                                  exps = run({call(Op::exp, 0)}, b);
         for (std::size_t k = 0; k < a.size(); ++k)
         {
             ASSERT_TRUE(same_bits(powers[k], math::pow(a[k], b[k]))) << a[k] << " " << b[k];
