@@ -258,7 +258,6 @@ def day_cost(ax: Axes, table: pd.DataFrame) -> None:
 
 
 _MOST_REPLICAS = 256
-_STRICT = 0.5  # s
 
 
 def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
@@ -280,19 +279,19 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
         columns[f"{name}_replicas"] = np.where(meets.any(axis=1), fleets[meets.argmax(axis=1)], np.nan)
     table = pd.DataFrame(columns, index=pd.Index(promises, name="time_to_first_token_target"))
     tail = table["time_to_first_token_p99_replicas"]
-    strict = float(tail.to_numpy()[np.searchsorted(promises, _STRICT) - 1])
+    finite = tail.dropna()
     enough = promises[tail.to_numpy() == least["replicas_for_load"]]
     table.attrs["marks"] = {
         **least,
-        "strict_promise": _STRICT,
-        "strict_replicas": strict,
+        "shortest_promise": float(finite.index[0]) if len(finite) else math.inf,
+        "shortest_replicas": float(finite.iloc[0]) if len(finite) else math.inf,
         "free_promise": float(enough[0]) if len(enough) else math.inf,
     }
     table.attrs["units"] = {
         **dict.fromkeys(columns, "1"),
         "replicas_for_load": "1",
-        "strict_replicas": "1",
-        "strict_promise": "s",
+        "shortest_replicas": "1",
+        "shortest_promise": "s",
         "free_promise": "s",
     }
     table.attrs["units"]["time_to_first_token_target"] = "s"
@@ -305,8 +304,9 @@ def _replicas_vs_promise(**inputs: Any) -> pd.DataFrame:
     title="Replicas by promised time to first token, 50 requests/s",
     subject="Replicas by promised time to first token",
     paragraph=(
-        "For the load, {replicas_for_load} replicas are enough. A promise of {strict_promise} to the first token of "
-        "99 of 100 requests needs {strict_replicas}, a promise of a second hardly more than the load."
+        "For the load, {replicas_for_load} replicas are enough. The shortest promise that can be kept to the first "
+        "token of 99 of 100 requests is {shortest_promise:2} and needs {shortest_replicas}, a promise of a second "
+        "hardly more than the load."
     ),
     inputs=("input_tokens", "output_tokens", "input_cv", "output_cv", "arrival_rate"),
     size=(6.5, 4.0),

@@ -40,6 +40,10 @@ def test_least_replicas_keep_the_promise_and_one_fewer_does_not() -> None:
     least, promise = (table.attrs["marks"][name] for name in ("replicas_for_load", "free_promise"))
     assert column.iloc[-1] == least
     assert column[promise] == least < column[: 0.999 * promise].iloc[-1]
+    shortest, replicas = (table.attrs["marks"][name] for name in ("shortest_promise", "shortest_replicas"))
+    assert 0 < shortest <= promise
+    assert column[shortest] == replicas == column.max()
+    assert rs.value("time_to_first_token_p99", SERVICE, arrival_rate=50, replicas=256) > 0.96 * shortest
 
 
 def test_a_model_that_does_not_fit_has_no_replicas() -> None:
