@@ -33,7 +33,10 @@ def page_id(path: Path) -> str:
 
 
 def executable(path: Path) -> bool:
-    return any(kind in ("python", "console") for kind, *_ in BLOCK.findall(path.read_text(encoding="utf-8")))
+    """Return True for a page with code, except recipes, which run in a copy of the tree."""
+    return path.parent.name != "development" and any(
+        kind in ("python", "console") for kind, *_ in BLOCK.findall(path.read_text(encoding="utf-8"))
+    )
 
 
 def run_python(code: str, names: dict[str, Any]) -> str:

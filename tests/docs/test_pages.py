@@ -15,9 +15,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 
 
 # Examples of recipes work in a copy of the tree: tests/rules/test_recipes.py carries them out.
-@pytest.mark.parametrize(
-    "path", [path for path in PAGES if executable(path) and path.parent.name != "development"], ids=page_id
-)
+@pytest.mark.parametrize("path", [path for path in PAGES if executable(path)], ids=page_id)
 @pytest.mark.each
 def test_code_of_page(path, tmp_path):
     """Every block runs in page order in one namespace and shows the page's output."""
