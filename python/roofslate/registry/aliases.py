@@ -10,16 +10,28 @@ from types import MappingProxyType
 
 from roofslate._base.toml import read_data
 
-__all__ = ["RANKS", "aliases", "begun_aliases", "named_by", "rank"]
+__all__ = ["RANKS", "aliases", "begun_aliases", "keyword_aliases", "named_by", "rank"]
 
 RANKS = 7  # of matches
 
 
-@functools.cache
 def aliases() -> Mapping[str, tuple[str, ...]]:
     """Terms of the field by quantity."""
-    terms: dict[str, list[str]] = read_data(Path(__file__).with_name("aliases.toml"))["quantities"]
-    return MappingProxyType({name: tuple(listed) for name, listed in terms.items()})
+    return _terms()["quantities"]
+
+
+def keyword_aliases() -> Mapping[str, tuple[str, ...]]:
+    """Terms of the field by keyword of a preset."""
+    return _terms()["keywords"]
+
+
+@functools.cache
+def _terms() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    sections: dict[str, dict[str, list[str]]] = read_data(Path(__file__).with_name("aliases.toml"))
+    return {
+        section: MappingProxyType({name: tuple(listed) for name, listed in terms.items()})
+        for section, terms in sections.items()
+    }
 
 
 @functools.lru_cache(maxsize=8192)
@@ -33,9 +45,9 @@ def _same(text: str, term: str) -> bool:
     return sorted(_words(text)) == sorted(_words(term)) or "".join(_words(text)) == "".join(_words(term))
 
 
-def named_by(text: str) -> tuple[str, list[str]]:
-    """Return the alias that equals a text, as it is written, and the quantities it names."""
-    matches = [(term, name) for name, terms in aliases().items() for term in terms if _same(text, term)]
+def named_by(text: str, terms_by_name: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
+    """Return the alias that equals a text, as it is written, and the names it stands for."""
+    matches = [(term, name) for name, terms in terms_by_name.items() for term in terms if _same(text, term)]
     return (matches[0][0] if matches else "", [name for _, name in matches])
 
 

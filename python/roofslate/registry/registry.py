@@ -18,10 +18,10 @@ from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, UnknownName
-from roofslate.registry.aliases import RANKS, aliases, named_by, rank
+from roofslate.registry.aliases import RANKS, aliases, keyword_aliases, named_by, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 __all__ = [
     "Definition",
@@ -409,7 +409,7 @@ def _names() -> Mapping[str, Mapping[str, Any]]:
     return names
 
 
-def unknown_quantity(given: object, kind: str = "quantity", more_names: Iterable[str] = ()) -> UnknownName:
+def unknown_quantity(given: object, kind: str = "quantity", more_names: Collection[str] = ()) -> UnknownName:
     """Build the error for an unknown name, with its new name or the nearest names.
 
     `more_names` can be among the nearest, besides the names of quantities.
@@ -421,9 +421,11 @@ def unknown_quantity(given: object, kind: str = "quantity", more_names: Iterable
     if given in _names()["meanings"]:
         meanings = " or ".join(f"{name!r}, {brief}" for name, brief in _names()["meanings"][given].items())
         return UnknownName(f"unknown {kind} {given!r}: give {meanings}")
-    term, names = named_by(given)
-    meant = [repr(name) for name in names if name in entries() and name != renamed().get(given)]
-    alias = f"{term} is {' or '.join(meant)}" if meant else ""
+    keywords = {name: terms for name, terms in keyword_aliases().items() if name in more_names}
+    (preset_term, presets), (term, names) = named_by(given, keywords), named_by(given, aliases())
+    meant = [f"the preset {name!r}" for name in presets]
+    meant += [repr(name) for name in names if name in entries() and name != renamed().get(given)]
+    alias = f"{preset_term or term} is {' or '.join(meant)}" if meant else ""
     if given in renamed():
         text = f"unknown {kind} {given!r}: it is called {renamed()[given]!r} now"
         return UnknownName(f"{text}; {alias}" if alias else text)

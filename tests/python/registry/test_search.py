@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import roofslate as rs
+from roofslate.deployment.launch_options import ENGINES, engine_options
 from roofslate.errors import UnknownName
-from roofslate.registry.aliases import aliases
+from roofslate.registry.aliases import aliases, keyword_aliases, named_by
 from roofslate.registry.registry import entries, matching
+from roofslate.registry.words import PRESET_KEYWORDS
 
 TERMS = [(term, name) for name, terms in aliases().items() for term in terms]
 
@@ -25,6 +27,19 @@ def test_each_alias_finds_its_quantity_in_the_first_three_hits(term: str, name: 
 def test_aliases_are_of_quantities_and_listed_once() -> None:
     assert aliases().keys() <= entries().keys()
     assert len(set(TERMS)) == len(TERMS) > 100
+    assert keyword_aliases().keys() <= set(PRESET_KEYWORDS)
+
+
+def test_options_of_engines_that_set_a_number_are_aliases_of_its_quantity() -> None:
+    set_by = ("number", "per group", "tokens per group", "device share", "word")
+    settings = [option for engine in ENGINES for option in engine_options(engine).settings.values()]
+    numbers = [
+        (setting.flag.removeprefix("--").replace("-", "_"), setting.quantity)
+        for setting in settings
+        if setting.how in set_by and setting.flag.startswith("--")
+    ]
+    assert len(numbers) > 20
+    assert {flag: name for flag, name in numbers if name not in named_by(flag, aliases())[1]} == {}
 
 
 @pytest.mark.parametrize("text", ["KV cache", "kv-cache", "cache kv", "KV_CACHE", "kvcache", " kv\tcache"])
@@ -71,6 +86,11 @@ def test_parts_of_words_symbols_and_meanings_are_found_after_names() -> None:
         (lambda: rs.frame(rs.quantities(), "TP"), "TP is 'tensor_parallel'"),
         (lambda: rs.quantity("inter-token latency"), "inter-token latency is 'time_per_output_token'"),
         (lambda: rs.value("mfu"), "MFU is 'model_flops_utilization' or 'training_utilization'"),
+        (lambda: rs.value("pass_time", gpu="H100"), "GPU is the preset 'hardware' or 'chips'"),
+        (lambda: rs.value("pass_time", accelerator="H100"), "accelerator is the preset 'hardware'"),
+        (lambda: rs.value("gpu"), "GPU is 'chips'"),
+        (lambda: rs.value("pass_time", qps=3), "QPS is 'arrival_rate' or 'request_throughput'"),
+        (lambda: rs.value("pass_time", quantization="fp8"), "quantization is 'weight_format' or 'bits_per_weight'"),
     ],
 )
 def test_the_error_for_an_alias_names_the_quantity(call: Any, message: str) -> None:
