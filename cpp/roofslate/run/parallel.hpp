@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace roofslate
 {
@@ -51,6 +52,37 @@ namespace roofslate
         }
     };
 
+    // A share of neighboring chunks for each thread, which goes on with those of others when its own are done. A thread
+    // that is given the same share again finds in its core's cache what it wrote before.
+    class Shares
+    {
+    public:
+        Shares(std::size_t threads, std::size_t chunks) : shares_(threads)
+        {
+            for (std::size_t k = 0; k < threads; ++k)
+                shares_[k].next = chunks * k / threads, shares_[k].end = chunks * (k + 1) / threads;
+        }
+        // Until `chunk` returns false.
+        template <class Chunk> void each(std::size_t thread, const Chunk& chunk)
+        {
+            for (std::size_t k = 0; k < shares_.size(); ++k)
+            {
+                Share& share = shares_[(thread + k) % shares_.size()];
+                for (std::size_t c; (c = share.next++) < share.end;)
+                    if (!chunk(c))
+                        return;
+            }
+        }
+
+    private:
+        struct alignas(64) Share // a cache line
+        {
+            std::atomic<std::size_t> next;
+            std::size_t end;
+        };
+        std::vector<Share> shares_;
+    };
+
     // Each thread makes a separate state and does chunks with it: work(state, number of the chunk) gives the points
     // done. Throws the error of one of them, or Interrupted. For short work no thread is woken.
     template <class MakeState, class Work> void in_parallel(
@@ -61,25 +93,34 @@ namespace roofslate
         const Work& work,
         bool is_long = true)
     {
-        std::atomic<std::size_t> next{0};
-        const auto run = [&] {
+        const auto run = [&](const auto& each_chunk) {
             auto state = make_state();
-            for (std::size_t c; (c = next++) < chunks && !progress.stopped();)
-            {
+            each_chunk([&](std::size_t c) {
+                if (progress.stopped())
+                    return false;
                 progress.add(work(state, c));
                 progress.tell();
-            }
+                return true;
+            });
         };
         if (threads <= 1)
-            run();
+            run([&](const auto& chunk) {
+                for (std::size_t c = 0; c < chunks && chunk(c);)
+                    ++c;
+            });
         else
         {
+            Shares shares{std::size_t(threads), chunks};
+            const auto run_share = [&](std::size_t thread) {
+                run([&](const auto& chunk) { shares.each(thread, chunk); });
+            };
+            std::atomic<std::size_t> begun{1}; // this one is the first
             std::mutex mutex;
             std::exception_ptr thrown;
             const std::function<void()> guarded = [&] {
                 try
                 {
-                    run();
+                    run_share(begun++);
                 }
                 catch (...)
                 {
@@ -91,7 +132,7 @@ namespace roofslate
             {
                 Helpers helpers(threads - 1, is_long, guarded);
                 Leaving leaving{progress};
-                run();
+                run_share(0);
                 while (!helpers.end_within(std::chrono::milliseconds(20)))
                     progress.tell();
                 if (helpers.lost())

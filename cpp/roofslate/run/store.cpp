@@ -15,7 +15,7 @@ namespace roofslate
         constexpr std::size_t fewest_threaded_points = 32768;
         constexpr double long_pass = 1e5; // [ns] that are worth waking other threads
         // ... and of a small pass, of which each thread is to have several chunks
-        constexpr std::size_t fewest_chunk_points = 8192, chunks_of_thread = 4;
+        constexpr std::size_t fewest_chunk_points = 2048, chunks_of_thread = 8;
         constexpr std::size_t fewest_streamed_bytes = std::size_t(8) << 20; // smaller results are left in the CPU cache
 
         double nanoseconds_of_point(const Pass& pass) // roughly

@@ -74,6 +74,13 @@ namespace roofslate
 #endif
             }
         }
+        // Whoever holds it lets it go within a microsecond as a rule: to sleep and to be woken takes longer.
+        void lock_soon(std::unique_lock<std::mutex>& lock)
+        {
+            look_for([&] { return lock.try_lock(); }, least_patience);
+            if (!lock.owns_lock())
+                lock.lock();
+        }
     }
 
     struct Helpers::Task
@@ -128,7 +135,7 @@ namespace roofslate
             {
                 lock.unlock();
                 look_for([&] { return all.open > 0; }, patience_left);
-                lock.lock();
+                lock_soon(lock);
                 if (all.tasks.empty())
                 {
                     if (all.idle > all.most_idle)
@@ -152,7 +159,7 @@ namespace roofslate
             const auto start = Clock::now();
             task.job();
             patience_left = patience_after(Clock::now() - start);
-            lock.lock();
+            lock_soon(lock);
             if (--task.working == 0)
                 task.done.notify_one();
             if (all.idle >= all.most_idle)
@@ -196,14 +203,16 @@ namespace roofslate
     }
     bool Helpers::end_within(std::chrono::milliseconds limit)
     {
-        if (lost())
+        if (ended_ || lost())
             return true;
-        std::unique_lock<std::mutex> lock(crew_.mutex);
+        std::unique_lock<std::mutex> lock(crew_.mutex, std::defer_lock);
+        lock_soon(lock);
         crew_.take_back(*task_);
         lock.unlock();
         look_for([&] { return task_->working == 0; }, most_patience);
-        lock.lock(); // which whoever ends last holds until it needs the task no more
-        return task_->done.wait_for(lock, limit, [&] { return task_->working == 0; });
+        lock_soon(lock); // which whoever ends last holds until it needs the task no more
+        ended_ = task_->done.wait_for(lock, limit, [&] { return task_->working == 0; });
+        return ended_;
     }
     Helpers::~Helpers()
     {

@@ -31,5 +31,6 @@ namespace roofslate
 
         Crew& crew_;
         std::unique_ptr<Task> task_;
+        bool ended_ = false;
     };
 }

@@ -33,6 +33,18 @@ namespace
         for (int round = 0; round < 2000; ++round)
             ASSERT_EQ(sum_of_chunks(1 + round % 5, 10, round % 2 == 0), 55u);
     }
+    TEST(Threads, BeginWithNeighborsOfTheirOwn)
+    {
+        Shares shares(3, 10);
+        std::vector<std::size_t> order;
+        const auto take = [&](std::size_t c) { return order.push_back(c), order.size() != 2; };
+        shares.each(1, take);
+        EXPECT_EQ(order, (std::vector<std::size_t>{3, 4})); // until it returns false
+        shares.each(2, take);
+        EXPECT_EQ(order, (std::vector<std::size_t>{3, 4, 6, 7, 8, 9, 0, 1, 2, 5})); // then those of others
+        shares.each(0, take);
+        EXPECT_EQ(order.size(), 10u);
+    }
     TEST(Threads, AreTheSameFromCallToCall)
     {
         std::mutex mutex;
