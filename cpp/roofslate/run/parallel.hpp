@@ -52,8 +52,8 @@ namespace roofslate
         }
     };
 
-    // A share of neighboring chunks for each thread, which goes on with those of others when its own are done. A thread
-    // that is given the same share again finds in its core's cache what it wrote before.
+    // Each thread first takes its own chunks, which are neighbors, then chunks of other threads. In the next call it
+    // writes to the same memory, and the CPU cache of its core still has that.
     class Shares
     {
     public:

@@ -46,7 +46,7 @@ def _same(text: str, term: str) -> bool:
 
 
 def named_by(text: str, terms_by_name: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
-    """Return the alias that equals a text, as it is written, and the names it stands for."""
+    """Return the alias that equals a text, as it is written, and the names that it means."""
     matches = [(term, name) for name, terms in terms_by_name.items() for term in terms if _same(text, term)]
     return (matches[0][0] if matches else "", [name for _, name in matches])
 

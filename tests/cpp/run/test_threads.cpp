@@ -41,7 +41,7 @@ namespace
         shares.each(1, take);
         EXPECT_EQ(order, (std::vector<std::size_t>{3, 4})); // until it returns false
         shares.each(2, take);
-        EXPECT_EQ(order, (std::vector<std::size_t>{3, 4, 6, 7, 8, 9, 0, 1, 2, 5})); // then those of others
+        EXPECT_EQ(order, (std::vector<std::size_t>{3, 4, 6, 7, 8, 9, 0, 1, 2, 5})); // then chunks of others
         shares.each(0, take);
         EXPECT_EQ(order.size(), 10u);
     }

@@ -337,7 +337,7 @@ def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
 
 @functools.cache
 def _ever_above(name):
-    """All that a quantity may depend on, what replaces it where requests arrive included."""
+    """All that a quantity may depend on, also where requests arrive."""
     reached, waiting = set(), [name]
     while waiting:
         q = entries()[waiting.pop()]
@@ -357,7 +357,7 @@ def _is_changed_elsewhere(name, output):
 
 
 def _decides(name, output):
-    """Return True if a quantity that is given says how others are computed, as a batch does that is given by hand."""
+    """Return True if a given quantity, such as a batch, changes the formulas of others."""
     above = [entries()[other] for other in {output, *_ever_above(output)}]
     return any(name in {*q.implied_by, *q.replaced_where, *q.replaced_unless} for q in above)
 
