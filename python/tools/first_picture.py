@@ -54,7 +54,7 @@ def draw(path: Path = PICTURE) -> None:
         ax.plot(axis, estimate, color=blue, linewidth=2, linestyle="-")
         ax.plot(axis, floor, color=style.INK, linewidth=1.5, linestyle="--")
         ax.plot(times.index, times, "o", color=style.PALETTE[1], markersize=6, linestyle="none", zorder=3)
-        ax.set(xscale="log", xlim=(4, 440), ylim=(0, 72), xlabel="concurrent requests", ylabel="ms per output token")
+        ax.set(xscale="log", xlim=(4, 440), ylim=(0, 84), xlabel="concurrent requests", ylabel="ms per output token")
         ax.set_xticks([4, 8, 16, 32, 64, 128, 256], ["4", "8", "16", "32", "64", "128", "256"])
         ax.minorticks_off()
         last = {"lower bound": floor, "estimate": estimate}

@@ -32,7 +32,8 @@ __all__ = [
 
 _LEVEL = 0.8  # of the bands whose coverage is reported
 _ENDS = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
-_FOLDS, _WIDEST = 3, 2.0  # least number from which a factor is estimated, and its limit
+_FOLDS, _WIDEST = 3, 1.75  # least number from which a factor is estimated, and its limit
+_MOST_FOLDS = 0.75  # need no larger factor
 _STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
 _DIGITS = 6  # of a constant: fewer than differ among machines, more than a fit can determine
 
@@ -265,9 +266,10 @@ def rounded(x: float) -> float:
 
 
 def percentiles(misses: Values, folds: Any = None) -> tuple[float, ...]:
-    """Return percentiles of misses, with `folds` widened for a kind outside of them."""
-    factor = 1.0 if folds is None else _widening(misses, folds)
-    return tuple(rounded(x) for x in factor * np.quantile(misses, PERCENTILES))
+    """Return percentiles of misses, with `folds` wider, for a further fold."""
+    levels = np.array(PERCENTILES)
+    spread = np.quantile(misses, levels) if folds is None else _of_further_fold(misses, folds, levels)
+    return tuple(rounded(x) for x in spread)
 
 
 def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
@@ -275,33 +277,37 @@ def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
     inside = np.empty(len(misses), dtype=bool)
     for fold in range(folds.max() + 1):
         in_fold = folds == fold
-        remaining = misses[~in_fold]
-        wide = _widening(remaining, folds[~in_fold]) * np.quantile(remaining, _ENDS)
+        wide = _of_further_fold(misses[~in_fold], folds[~in_fold], np.array(_ENDS))
         known = np.quantile(deepest[~in_fold], _ENDS)
         low, high = min(wide[0], known[0]), max(wide[1], known[1])
         inside[in_fold] = (misses[in_fold] >= low) & (misses[in_fold] <= high)
     return inside
 
 
-def _widening(misses: Values, folds: Any) -> float:
-    """Return the factor from quantiles of misses to the band of another fold.
+def _of_further_fold(misses: Values, folds: Any, levels: Values) -> Values:
+    """Return quantiles of the misses of a further fold.
 
-    At least as for a mean of so few folds. With three folds or more also the factor with which the bands of each fold's
-    others hold as many rows as they promise.
+    Of one or two folds nobody knows to which side a further one misses: the farther end counts for both. Of more, each
+    fold says how far its own ends are from the band of the others. A factor that is enough for three of four folds
+    widens the band, each end by its own, at least as for a mean of so few folds.
     """
     numbers = np.unique(folds)
-    least = math.sqrt(1 + 1 / len(numbers))
+    spread = np.quantile(misses, levels)
     if len(numbers) < _FOLDS:
-        return least
-    needed = np.empty(len(misses))
-    for number in numbers:
+        farther: Values = np.maximum(np.abs(spread), np.abs(np.quantile(misses, 1 - levels)))
+        return np.sign(levels - 0.5) * farther
+    needed = np.ones((2, len(numbers)))
+    for k, number in enumerate(numbers):
         members = folds == number
-        low, high = np.quantile(misses[~members], _ENDS)
-        x = misses[members]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            needed[members] = np.abs(x) / np.where(x < 0, max(-low, 0.0), max(high, 0.0))
-    needed[misses == 0] = 0.0
-    return max(least, float(np.quantile(np.minimum(needed, _WIDEST), _LEVEL)))
+        ends, ends_of_others = (np.quantile(misses[rows], _ENDS) for rows in (members, ~members))
+        for end, side in enumerate((-1, 1)):
+            if side * ends[end] > 0:
+                is_known = side * ends_of_others[end] > 0
+                needed[end, k] = ends[end] / ends_of_others[end] if is_known else _WIDEST
+    least = math.sqrt(1 + 1 / len(numbers))
+    low, high = np.clip(np.quantile(needed, _MOST_FOLDS, axis=1), least, _WIDEST)
+    widened: Values = np.where(spread < 0, low, high) * spread
+    return widened
 
 
 def deviations(misses: Values, groups: Any) -> tuple[float, float]:
