@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _LEVEL = 0.8  # of the bands whose coverage is reported
-_ENDS = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
+_ENDS = np.array([(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
 _FOLDS, _WIDEST = 3, 1.75  # least number from which a factor is estimated, and its limit
 _MOST_FOLDS = 0.75  # need no larger factor
 _STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
@@ -267,8 +267,7 @@ def rounded(x: float) -> float:
 
 def percentiles(misses: Values, folds: Any = None) -> tuple[float, ...]:
     """Return percentiles of misses, with `folds` wider, for a further fold."""
-    levels = np.array(PERCENTILES)
-    spread = np.quantile(misses, levels) if folds is None else _of_further_fold(misses, folds, levels)
+    spread = np.quantile(misses, PERCENTILES) if folds is None else _of_further_fold(misses, folds, PERCENTILES)
     return tuple(rounded(x) for x in spread)
 
 
@@ -277,7 +276,7 @@ def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
     inside = np.empty(len(misses), dtype=bool)
     for fold in range(folds.max() + 1):
         in_fold = folds == fold
-        wide = _of_further_fold(misses[~in_fold], folds[~in_fold], np.array(_ENDS))
+        wide = _of_further_fold(misses[~in_fold], folds[~in_fold], _ENDS)
         known = np.quantile(deepest[~in_fold], _ENDS)
         low, high = min(wide[0], known[0]), max(wide[1], known[1])
         inside[in_fold] = (misses[in_fold] >= low) & (misses[in_fold] <= high)

@@ -20,8 +20,8 @@ Values = npt.NDArray[Any]  # of complex numbers while something is differentiate
 
 NEAR = 1e-9  # of a number that is not exact
 TINY = 1e-36  # tails of probabilities that one of both rounds to 0
-# Differences of nearly equal numbers around 1: that much of 1.
 INTEGRALS = {"expected_longest", "expected_longest_rest"}  # by other nodes
+# Differences of nearly equal numbers around 1: that much of 1.
 CANCELLING = {"optimal_lifetime_saving", "emitted_length", "chips_contacted", "dram_hit_rate", "ssd_hit_rate"}
 STEP = 1e-100  # imaginary, relative to a number that something is differentiated by: no rounding shows
 
