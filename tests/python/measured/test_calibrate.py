@@ -637,6 +637,17 @@ def test_shipped_constants_are_those_of_the_shipped_tables(name):
     assert calibration.data == table.source
 
 
+def test_a_fit_that_rests_on_another_has_its_constants():
+    """A new fit of the other one asks for a new one of this."""
+    based = [t for t in shipped() if t.base and t.fits]
+    assert based
+    for table in based:
+        sought = {name for fit in table.fits.values() for name in fit["terms"]}
+        known = {name: x for name, x in rs.calibration(table.base).items() if name not in sought} | table.settings
+        calibration = rs.calibration(table.calibration)
+        assert {name: calibration[name] for name in known} == known
+
+
 @pytest.mark.parametrize("left_out", ["model", "hardware", "framework"])
 @pytest.mark.parametrize("column", ["time_per_output_token_s", "time_to_first_token_s"])
 def test_bands_hold_in_every_group_of_rows_left_out(rows_left_out, column, left_out):
