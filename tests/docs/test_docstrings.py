@@ -2,27 +2,32 @@
 
 import doctest
 import importlib
-import pkgutil
+import re
 import warnings
+from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 import roofslate
+from support.lazy import Lazy
+
+mpl = Lazy("matplotlib")
 
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-MODULES = sorted(
-    module.name
-    for module in pkgutil.walk_packages(roofslate.__path__, "roofslate.")
-    if not module.name.endswith(("__main__", "_core"))
+PACKAGE = Path(roofslate.__file__).parent
+
+
+def module_name(path: Path) -> str:
+    return ".".join(["roofslate", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+WITH_EXAMPLES = sorted(
+    module_name(path) for path in PACKAGE.rglob("*.py") if re.search("^ *>>> ", path.read_text("utf-8"), re.MULTILINE)
 )
 
 
 def examples(name: str) -> list[doctest.DocTest]:
     module = importlib.import_module(name)
     return [test for test in doctest.DocTestFinder(exclude_empty=True).find(module) if test.examples]
-
-
-WITH_EXAMPLES = [name for name in MODULES if examples(name)]
 
 
 def test_examples_are_found():
@@ -33,10 +38,12 @@ def test_examples_are_found():
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_of_a_module(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(mpl, "rcParams", mpl.rcParams.copy())
+    monkeypatch.setattr("matplotlib.rcParams", mpl.rcParams.copy())
     said: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as a person sees examples
-        for test in examples(name):
+        tests = examples(name)
+        assert tests
+        for test in tests:
             doctest.DocTestRunner(optionflags=LOOSE).run(test, out=said.append)
     assert not said, "".join(said)

@@ -8,9 +8,10 @@ import pytest
 import roofslate as rs
 from page_code import BLOCK, reader, run_python
 from support import ROOT
+from support.lazy import Lazy, needs
 
-pytest.importorskip("matplotlib", reason="the picture needs matplotlib: pip install '.[charts]'")
-import first_picture
+first_picture = Lazy("first_picture")
+pytestmark = needs("matplotlib", reason="the picture needs matplotlib: pip install '.[charts]'")
 
 PAGES = ("README.md", "docs/index.md")
 MEASURED = {"time_per_output_token": "time_per_output_token_s", "time_to_first_token": "time_to_first_token_s"}

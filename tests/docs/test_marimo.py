@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import roofslate
 from support import ROOT
+from support.lazy import needs
 from support.slices import first_alone
 
-pytest.importorskip("marimo", reason="notebooks run in marimo: pip install 'roofslate[marimo]'")
+pytestmark = needs("marimo", reason="notebooks run in marimo: pip install 'roofslate[marimo]'")
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

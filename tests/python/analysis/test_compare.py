@@ -9,17 +9,19 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib import pyplot
 from roofslate import units
+from support.lazy import Lazy
 
 if TYPE_CHECKING:
     from roofslate.analysis.compare import Comparison
+
+mpl = Lazy("matplotlib")
+pyplot = Lazy("matplotlib.pyplot")
 
 NODE: dict[str, Any] = {
     "hardware": "H200",

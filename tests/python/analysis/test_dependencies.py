@@ -6,12 +6,14 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-import matplotlib as mpl
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
 from roofslate.analysis.dependencies import Dependencies
 from support.explanations import BOARD, CELL
+from support.lazy import Lazy
+
+mpl = Lazy("matplotlib")
+pyplot = Lazy("matplotlib.pyplot")
 
 
 def test_the_graph_has_what_the_derivation_has() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from roofslate import _core, errors
 from roofslate.grid.read import Settled
 from roofslate.registry.registry import ancestors, entries, lookup
+from support.lazy import Later, made
 from support.reference import rows
 
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chip_price": "3 USD/h"}
@@ -527,8 +528,12 @@ BAD: dict[str, Any] = {
     "tuple": (KV, {"batch_size": (1, 2)}, errors.InputTypeError, "a tuple means a range"),
     "unknown input": (KV, {"bach_size": 1}, errors.UnknownName, "did you mean 'batch_size'"),
     "missing input": ("kv_fetch_time", {}, errors.MissingInput, "needed by"),
-    "axis called input": (KV, {"batch_size": xr.DataArray([1.0], dims="input")}, errors.AxisError, "Rename the axis"),
-    "axis called unit": (KV, {"batch_size": xr.DataArray([1.0], dims="unit")}, errors.AxisError, "Rename the axis"),
+    "axis called input": (
+        KV, {"batch_size": Later(lambda: xr.DataArray([1.0], dims="input"))}, errors.AxisError, "Rename the axis",
+    ),
+    "axis called unit": (
+        KV, {"batch_size": Later(lambda: xr.DataArray([1.0], dims="unit"))}, errors.AxisError, "Rename the axis",
+    ),
     "no derivative": (
         "waiting_probability", {"batch_slots": 5, "slot_utilization": 0.5},
         errors.NoDerivative, "'batch_slots'.*erlang_c",
@@ -541,6 +546,7 @@ BAD: dict[str, Any] = {
 @pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
 def test_bad_input(case, call):
     output, inputs, error, words = BAD[case]
+    inputs = made(inputs)
     wishes = {name: x for name, x in inputs.items() if name in ("to", "side", "out", "threads")}
     with pytest.raises(error, match=words):
         call(output, {**POINT, **{name: x for name, x in inputs.items() if name not in wishes}}, **wishes)

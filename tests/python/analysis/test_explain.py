@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import mathtext
 from roofslate import units
 from roofslate.analysis.explain import Explanation, Given
 from roofslate.display.mathml import mathml
@@ -20,10 +19,13 @@ from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries, lookup
 from support.checks import cases
 from support.explanations import BOARD, CELL
+from support.lazy import Lazy
 from support.reference import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+mathtext = Lazy("matplotlib.mathtext")
 
 
 # ---------------------------------------------------------------------------------------------- the whole registry

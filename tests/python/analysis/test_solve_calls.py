@@ -14,6 +14,7 @@ from roofslate import _core, errors
 from roofslate.errors import ConditionError
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import ancestors, entries
+from support.lazy import Later, made
 from support.processes import INTERRUPTIBLE
 from support.solving import CELL, CLOSE, near, solve
 
@@ -263,13 +264,13 @@ def test_hostile_conditions_are_refused_at_once(condition, tmp_path, monkeypatch
         (errors.ValueRangeError, "must be", "batch_size", "pass_time == 1 s", {**CELL, "hbm_bandwidth": -1}),
         (errors.InputTypeError, "a tuple means a range", "batch_size", "pass_time == 1 s", {**CELL, "chips": (1, 9)}),
         (errors.AxisError, "has the name of the unknown", "batch_size", "pass_time == 1 s",
-         {**CELL, "chips": xr.DataArray([1.0], dims="batch_size")}),
+         {**CELL, "chips": Later(lambda: xr.DataArray([1.0], dims="batch_size"))}),
         (errors.AxisError, "has the name of the unknown", "batch_size", "pass_time == 1 s",
          {**CELL, "chips": pd.Series([1.0, 2.0], index=pd.Index([1, 2], name="batch_size"))}),
         (errors.AxisError, "'reason'", "batch_size", "pass_time == 1 s",
-         {**CELL, "chips": xr.DataArray([1.0, 2.0], dims="reason")}),
+         {**CELL, "chips": Later(lambda: xr.DataArray([1.0, 2.0], dims="reason"))}),
         (errors.AxisError, "'root'", "batch_size", "pass_time == 1 s",
-         {**CELL, "at": "all", "chips": xr.DataArray([1.0, 2.0], dims="root")}),
+         {**CELL, "at": "all", "chips": Later(lambda: xr.DataArray([1.0, 2.0], dims="root"))}),
         (errors.UnitError, r"units\['batch_size'\]", "batch_size", "pass_time == 1 s", {**CELL, "units": "ms"}),
         (errors.InputTypeError, "units", "batch_size", "pass_time == 1 s", {**CELL, "units": 5}),
         (errors.InputTypeError, "at must be", "batch_size", "pass_time == 1 s", {**CELL, "at": "best"}),
@@ -278,7 +279,7 @@ def test_hostile_conditions_are_refused_at_once(condition, tmp_path, monkeypatch
 )  # fmt: skip
 def test_mistakes_are_named_before_any_work(error, words, unknown, condition, inputs):
     with pytest.raises(error, match=words):
-        solve(unknown, condition, **inputs)
+        solve(unknown, condition, **made(inputs))
 
 
 def test_a_grid_has_an_axis_less_than_the_engine():

@@ -1,14 +1,16 @@
 """Tornados, variance shares, plots of draws, and certainty of over-training."""
 
-import matplotlib as mpl
+import functools
+
 import numpy as np
 import pytest
 import roofslate as rs
 from roofslate.errors import AxisError, InputTypeError, MissingInput, UnknownName, ValueRangeError
 from roofslate.grid.read import Settled
+from support.lazy import Later, Lazy, made, needs
 
-mpl.use("agg")
-stats = pytest.importorskip("scipy.stats", reason="scipy is not installed (pip install 'roofslate[analysis]')")
+stats = Lazy("scipy.stats")
+pytestmark = needs("scipy", reason="scipy is not installed (pip install 'roofslate[analysis]')")
 
 RATIO = "overtraining_ratio"
 RANGES = {
@@ -253,16 +255,16 @@ def test_shares_are_shown():
         (1000, {}, ValueRangeError, "power of 2, such as 512 or 1,024"),
         (0, {}, ValueRangeError, "at least 2"),
         (16.0, {}, InputTypeError, "whole number"),
-        (16, {"hbm_bandwidth": stats.norm}, InputTypeError, "not frozen"),
+        (16, {"hbm_bandwidth": Later(lambda: stats.norm)}, InputTypeError, "not frozen"),
         (16, {"hbm_bandwidth": 1e12}, MissingInput, "frozen distribution"),
         (16, {"hbm_bandwidth": (2e12, 1e12)}, ValueRangeError, "the lower end first"),
-        (16, {"hbm_bandwidth": stats.norm(0, 1)}, ValueRangeError, "hbm_bandwidth"),
+        (16, {"hbm_bandwidth": Later(lambda: stats.norm(0, 1))}, ValueRangeError, "hbm_bandwidth"),
         (16, {"hbm_capacity": [1e11, 2e11]}, AxisError, "hbm_capacity is an axis"),
         (16, {"hbm_capacity": None}, InputTypeError, "hbm_capacity"),
     ],
 )
 def test_bad_questions_about_shares(n, inputs, error, words):
-    given = {"hbm_capacity": 1e11, "hbm_bandwidth": stats.uniform(1e12, 1e12), **inputs}
+    given = {"hbm_capacity": 1e11, "hbm_bandwidth": stats.uniform(1e12, 1e12), **made(inputs)}
     with pytest.raises(error, match=words):
         rs.sobol("hbm_drain_time", n, given, seed=1)
 
@@ -327,24 +329,27 @@ def test_pictures_of_draws_that_can_not_be():
 
 # ---------------------------------------------------------------------------------------------- how sure the hundred is
 
-_GUESSES = {
-    "model_token_rate": stats.loguniform(10e6, 500e6),
-    "model_lifetime": stats.loguniform(30 * 86400, 365 * 86400),
-    "decode_inefficiency": stats.uniform(1, 4),
-    "active_parameters": stats.loguniform(30e9, 300e9),
-    "optimal_tokens_per_parameter": stats.loguniform(10, 118),
-    "deployment_probability": stats.uniform(0.5, 0.5),
-}
+
+@functools.cache
+def _guesses():
+    return {
+        "model_token_rate": stats.loguniform(10e6, 500e6),
+        "model_lifetime": stats.loguniform(30 * 86400, 365 * 86400),
+        "decode_inefficiency": stats.uniform(1, 4),
+        "active_parameters": stats.loguniform(30e9, 300e9),
+        "optimal_tokens_per_parameter": stats.loguniform(10, 118),
+        "deployment_probability": stats.uniform(0.5, 0.5),
+    }
 
 
 def test_the_hundred_is_a_distribution():
     """Against an independent Monte Carlo of the formula, written out."""
     n = 300_000
     rng = np.random.default_rng(0)
-    x = {name: d.rvs(n, random_state=rng) for name, d in _GUESSES.items()}
+    x = {name: d.rvs(n, random_state=rng) for name, d in _guesses().items()}
     tokens = x["deployment_probability"] * x["model_token_rate"] * x["model_lifetime"]
     plain = tokens * 2 * x["decode_inefficiency"] / 6 / (x["optimal_tokens_per_parameter"] * x["active_parameters"])
-    ours = rs.quantiles(RATIO, [0.05, 0.5, 0.95], _GUESSES, n=1 << 20, seed=1)
+    ours = rs.quantiles(RATIO, [0.05, 0.5, 0.95], _guesses(), n=1 << 20, seed=1)
     for q, at in zip((0.05, 0.5, 0.95), ours.values, strict=True):
         assert abs(np.mean(plain <= at) - q) < 4 * np.sqrt(q * (1 - q) / n)  # standard errors of the plain draws
     assert ours.values == pytest.approx([7.68, 132.7, 2265], rel=0.01)

@@ -3,15 +3,16 @@
 import itertools
 import math
 
-import matplotlib
 import numpy as np
 import pytest
 import roofslate as rs
 from roofslate.errors import InputTypeError, MissingInput, UnknownName, ValueRangeError
 from roofslate.grid.read import Settled
 from support.checks import cases
+from support.lazy import Lazy
 
-matplotlib.use("Agg")
+pyplot = Lazy("matplotlib.pyplot")
+
 
 SERVICE = {
     "model": "DeepSeek-V3", "input_tokens": "4k", "output_tokens": 500, "input_cv": 1, "output_cv": 0.8,
@@ -166,7 +167,7 @@ def test_pools_are_named_in_words(plan):
     assert set(front["serving_mode"]) <= {"aggregated", "disaggregated"}
     labels = [text.get_text() for text in plan.plot("time_to_first_token_p99").get_legend().get_texts()]
     assert any(label.startswith(("apart: ", "together: ")) for label in labels)
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")
     with pytest.raises(InputTypeError, match="by_mode"):
         plan.inputs  # noqa: B018
     assert {"serving_mode", "condition"} <= set(plan.rejected)

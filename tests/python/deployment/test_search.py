@@ -5,7 +5,6 @@ import itertools
 import math
 import re
 
-import matplotlib
 import numpy as np
 import pytest
 import roofslate as rs
@@ -17,8 +16,10 @@ from roofslate.grid.read import Settled
 from roofslate.presets.layouts import check_layout, legal_layouts
 from support import workbooks
 from support.deployments import PARTS, brute, every_layout, keywords, own_columns, questions
+from support.lazy import Lazy
 
-matplotlib.use("Agg")
+pyplot = Lazy("matplotlib.pyplot")
+
 
 SERVER = {"input_tokens": "2k", "output_tokens": 500, "chip_price": "$3/h", "expert_reads": "expected"}
 GOALS = ["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"]
@@ -513,7 +514,7 @@ def test_frontier_and_picture(plan):
     star = next(line for line in ax.get_lines() if line.get_marker() == "*")
     assert star.get_ydata()[0] == plan.table["cost_per_output_token"].iloc[0]
     assert any("16 chips" in text.get_text() for text in ax.get_legend().get_texts())
-    matplotlib.pyplot.close(ax.figure)
+    pyplot.close(ax.figure)
     assert "<table" in plan._repr_html_()
 
 

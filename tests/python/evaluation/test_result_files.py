@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +17,9 @@ import roofslate as rs
 import xarray as xr
 from roofslate import errors
 from roofslate._base.messages import pip_install
+from support.lazy import Lazy
+
+pl = Lazy("polars")
 
 pytestmark = pytest.mark.filterwarnings("ignore::roofslate.RoofslateWarning")
 

@@ -11,16 +11,18 @@ import uuid
 import warnings
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 import roofslate as rs
 from roofslate import _core, errors
 from roofslate._base.messages import pip_install
 from roofslate.grid import arrow_columns
+from support.lazy import Later, Lazy, made
+
+duckdb = Lazy("duckdb")
+pl = Lazy("polars")
 
 OUTPUTS = ["pass_time", "bottleneck", "cost_per_token"]
 REST: dict[str, Any] = {"hardware": "H200", "chips": 16, "chip_price": "2.2 USD/h"}
@@ -40,7 +42,7 @@ def relation(table: Any) -> Any:
 
 
 KINDS: dict[str, Any] = {
-    "polars": pl.DataFrame,
+    "polars": lambda columns: pl.DataFrame(columns),
     "lazy": lambda columns: pl.DataFrame(columns).lazy(),
     "pyarrow": pa.table,
     "chunks": lambda columns: pa.concat_tables([pa.table(columns)[:1], pa.table(columns)[1:]]),
@@ -51,12 +53,12 @@ KINDS: dict[str, Any] = {
     "records": lambda columns: [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
 }
 TYPES = {
-    "polars": pl.DataFrame,
-    "lazy": pl.LazyFrame,
+    "polars": Later(lambda: pl.DataFrame),
+    "lazy": Later(lambda: pl.LazyFrame),
     "pyarrow": pa.Table,
     "chunks": pa.Table,
-    "duckdb": duckdb.DuckDBPyRelation,
-    "query": duckdb.DuckDBPyRelation,
+    "duckdb": Later(lambda: duckdb.DuckDBPyRelation),
+    "query": Later(lambda: duckdb.DuckDBPyRelation),
     "columns": dict,
     "arrays": dict,
     "records": list,
@@ -84,7 +86,7 @@ def as_columns(table: Any) -> dict[str, list[Any]]:
 def test_results_are_those_of_pandas_in_kind(kind):
     expected = as_columns(rs.frame(pd.DataFrame(COLUMNS), OUTPUTS, REST))
     outcome = rs.frame(KINDS[kind](COLUMNS), OUTPUTS, REST)
-    assert isinstance(outcome, TYPES[kind])
+    assert isinstance(outcome, made(TYPES[kind]))
     assert list(as_columns(outcome)) == OUTPUTS
     assert as_columns(outcome) == expected
 
@@ -93,7 +95,7 @@ def test_results_are_those_of_pandas_in_kind(kind):
 def test_sweep_adds_the_results_to_the_table(kind):
     table = KINDS[kind](COLUMNS)
     outcome = rs.sweep(table, OUTPUTS, None, REST)
-    assert isinstance(outcome, TYPES[kind])
+    assert isinstance(outcome, made(TYPES[kind]))
     expected = as_columns(rs.frame(pd.DataFrame(COLUMNS), OUTPUTS, REST))
     assert as_columns(outcome) == as_columns(table) | expected
     assert list(as_columns(outcome)) == [*COLUMNS, *OUTPUTS]
@@ -144,26 +146,29 @@ def test_nan_is_missing_too(kind):
         ] == [256, None, 1024, 8]
 
 
-OTHERS = pl.DataFrame(
-    {
-        "day": [datetime.date(2026, 1, k) for k in (1, 2, 3, 4)],
-        "moment": [datetime.datetime(2026, 1, k, 12, tzinfo=datetime.timezone.utc) for k in (1, 2, 3, 4)],
-        "span": [datetime.timedelta(seconds=k) for k in range(4)],
-        "amount": [decimal.Decimal("1.10"), None, decimal.Decimal("3.33"), decimal.Decimal("0.01")],
-        "kind": pl.Series(["b", "a", None, "b"], dtype=pl.Categorical),
-        "level": pl.Series(["low", "high", "low", None], dtype=pl.Enum(["low", "high"])),
-        "flag": [True, None, False, True],
-        "small": pl.Series([1, 2, None, 4], dtype=pl.Int8),
-        "raw": [b"\x00", b"\xff", None, b""],
-        "many": [[1, 2], [], None, [3]],
-        "nested": [{"a": 1}, {"a": None}, None, {"a": 4}],
-    }
+OTHERS = Later(
+    lambda: pl.DataFrame(
+        {
+            "day": [datetime.date(2026, 1, k) for k in (1, 2, 3, 4)],
+            "moment": [datetime.datetime(2026, 1, k, 12, tzinfo=datetime.timezone.utc) for k in (1, 2, 3, 4)],
+            "span": [datetime.timedelta(seconds=k) for k in range(4)],
+            "amount": [decimal.Decimal("1.10"), None, decimal.Decimal("3.33"), decimal.Decimal("0.01")],
+            "kind": pl.Series(["b", "a", None, "b"], dtype=pl.Categorical),
+            "level": pl.Series(["low", "high", "low", None], dtype=pl.Enum(["low", "high"])),
+            "flag": [True, None, False, True],
+            "small": pl.Series([1, 2, None, 4], dtype=pl.Int8),
+            "raw": [b"\x00", b"\xff", None, b""],
+            "many": [[1, 2], [], None, [3]],
+            "nested": [{"a": 1}, {"a": None}, None, {"a": 4}],
+        }
+    )
 )
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb"])
 def test_other_columns_keep_their_types_and_order(kind):
-    given = pl.concat([OTHERS, pl.DataFrame(COLUMNS)], how="horizontal").select(
+    frame = made(OTHERS)
+    given = pl.concat([frame, pl.DataFrame(COLUMNS)], how="horizontal").select(
         "day", "model", "moment", "span", "amount", "batch_size", "kind", "level", "flag", "small", "raw", "many",
         "nested", "context_length",
     )  # fmt: skip
@@ -173,7 +178,7 @@ def test_other_columns_keep_their_types_and_order(kind):
         "pyarrow": given.to_arrow,
         "duckdb": lambda: relation(given.to_arrow()),
     }[kind]()
-    outcome = rs.sweep(table, OUTPUTS, None, REST, ignore=OTHERS.columns)
+    outcome = rs.sweep(table, OUTPUTS, None, REST, ignore=frame.columns)
     assert schema(outcome)[: len(schema(table))] == schema(table)
     assert {name: x for name, x in as_columns(outcome).items() if name in given.columns} == as_columns(table)
     assert list(as_columns(outcome)) == [*given.columns, *OUTPUTS]
@@ -218,7 +223,7 @@ def test_a_relation_stays_on_its_connection():
 def test_a_lazy_table_is_computed_once():
     calls = []
 
-    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+    def counted(frame: Any) -> Any:
         calls.append(len(frame))
         return frame
 
@@ -334,7 +339,7 @@ def test_validate_returns_rows_in_kind(kind):
     columns = runs()
     expected = rs.validate(pd.DataFrame(columns))
     outcome = rs.validate(KINDS[kind](columns))
-    assert isinstance(outcome.rows, TYPES[kind])
+    assert isinstance(outcome.rows, made(TYPES[kind]))
     assert as_columns(outcome.rows) == as_columns(expected.rows)
     assert str(outcome) == str(expected)
     assert str(outcome.explain(1)) == str(expected.explain(1))
@@ -377,7 +382,7 @@ def test_calibrate_takes_tables_too():
             "table: expected a pandas.DataFrame, a polars DataFrame or LazyFrame, a pyarrow.Table",
         ),
         ("file.csv", errors.InputTypeError, "table: expected a pandas.DataFrame, .* got 'file.csv'"),
-        (pl.Series([1]), errors.InputTypeError, "table: expected a pandas.DataFrame"),
+        (Later(lambda: pl.Series([1])), errors.InputTypeError, "table: expected a pandas.DataFrame"),
         (pa.array([1]), errors.InputTypeError, "table: expected a pandas.DataFrame"),
         (iter([{}]), errors.InputTypeError, "table: expected a pandas.DataFrame"),
         ([{"batch_size": 1}, 2], errors.InputTypeError, "table: row 1: expected a dict, got 2"),
@@ -387,24 +392,40 @@ def test_calibrate_takes_tables_too():
         ({"batch_size": "33"}, errors.InputTypeError, "column 'batch_size': expected a list or an array, got '33'"),
         ({"batch_size": [[1, 2]]}, errors.InputTypeError, "column 'batch_size': expected one dimension, got 2"),
         ({"batch_size": [1], "chips": [1, 2]}, errors.InputTypeError, "different lengths: 'batch_size' 1, 'chips' 2"),
-        (pl.DataFrame({"batch_sise": [1]}), errors.UnknownName, "'batch_sise'; did you mean 'batch_size'"),
         (
-            pl.DataFrame({"batch_size": [True]}),
+            Later(lambda: pl.DataFrame({"batch_sise": [1]})),
+            errors.UnknownName,
+            "'batch_sise'; did you mean 'batch_size'",
+        ),
+        (
+            Later(lambda: pl.DataFrame({"batch_size": [True]})),
             errors.InputTypeError,
             "batch_size: expected numbers or texts, got a column of bool",
         ),
         (
-            pl.DataFrame({"batch_size": [datetime.date(2026, 1, 1)]}),
+            Later(lambda: pl.DataFrame({"batch_size": [datetime.date(2026, 1, 1)]})),
             errors.InputTypeError,
             "batch_size: expected numbers or texts",
         ),
-        (pl.DataFrame({"batch_size": [[1]]}), errors.InputTypeError, "batch_size: expected numbers or texts"),
-        (pl.DataFrame({"batch_size": [object()]}), errors.InputTypeError, "batch_size: expected numbers or texts"),
-        (pl.DataFrame({"overlap": [1]}), errors.InputTypeError, "overlap: expected words, got a column of int64"),
-        (pl.DataFrame({"batch_size": ["8 GB"]}), errors.UnitError, "batch_size"),
+        (
+            Later(lambda: pl.DataFrame({"batch_size": [[1]]})),
+            errors.InputTypeError,
+            "batch_size: expected numbers or texts",
+        ),
+        (
+            Later(lambda: pl.DataFrame({"batch_size": [object()]})),
+            errors.InputTypeError,
+            "batch_size: expected numbers or texts",
+        ),
+        (
+            Later(lambda: pl.DataFrame({"overlap": [1]})),
+            errors.InputTypeError,
+            "overlap: expected words, got a column of int64",
+        ),
+        (Later(lambda: pl.DataFrame({"batch_size": ["8 GB"]})), errors.UnitError, "batch_size"),
         (pa.table([[1], [2]], names=["batch_size", "batch_size"]), errors.AxisError, "two columns of the same name"),
         (
-            pl.DataFrame({f"c{k}": [1] for k in range(10_001)}),
+            Later(lambda: pl.DataFrame({f"c{k}": [1] for k in range(10_001)})),
             errors.InputTypeError,
             "at most 10,000 columns, got 10,001",
         ),
@@ -414,7 +435,7 @@ def test_calibrate_takes_tables_too():
 )
 def test_mistakes(table, kind, message):
     with pytest.raises(kind, match=message):
-        rs.frame(table, ["pass_tokens", "overlap"])
+        rs.frame(made(table), ["pass_tokens", "overlap"])
 
 
 def test_mistakes_of_sweeps(tmp_path):

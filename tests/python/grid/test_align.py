@@ -5,6 +5,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate.errors import AxisError
+from support.lazy import Later, made
 
 HOURLY = {"H200": 2 / 3600, "B200": 5 / 3600}
 LISTED = ["B200", "H200"]
@@ -21,14 +22,15 @@ def prices(hardware=LISTED, **inputs):
         pd.Series(HOURLY).rename_axis("index"),
         pd.Series(HOURLY).rename_axis("hardware"),
         pd.Series({**HOURLY, "TPU v6e": 1 / 3600}),
-        xr.DataArray([*HOURLY.values()], coords={"index": [*HOURLY]}),
-        xr.DataArray([*HOURLY.values()], coords={"dim_0": [*HOURLY]}, dims="dim_0"),
-        xr.DataArray([*HOURLY.values()], coords={"hardware": [*HOURLY]}),
+        Later(lambda: xr.DataArray([*HOURLY.values()], coords={"index": [*HOURLY]})),
+        Later(lambda: xr.DataArray([*HOURLY.values()], coords={"dim_0": [*HOURLY]}, dims="dim_0")),
+        Later(lambda: xr.DataArray([*HOURLY.values()], coords={"hardware": [*HOURLY]})),
     ],
     ids=["unnamed", "index", "named", "more labels", "array", "unnamed array", "named array"],
 )
 def test_labels_are_aligned_with_the_presets(labeled):
     """T3: the prices of two systems, for any order of systems and keywords."""
+    labeled = made(labeled)
     by_name = prices(chip_price=labeled)
     assert by_name.dims == ("hardware",)
     assert by_name.to_series().to_dict() == {name: 8 * HOURLY[name] for name in LISTED}
@@ -73,7 +75,7 @@ def test_prices_of_a_deployment_belong_to_their_systems():
             r"but their axis is 'system'.*\.rename_axis\(\"hardware\"\)$",
         ),
         (
-            xr.DataArray([*HOURLY.values()], coords={"system": [*HOURLY]}),
+            Later(lambda: xr.DataArray([*HOURLY.values()], coords={"system": [*HOURLY]})),
             LISTED,
             r"but their axis is 'system'.*\.rename\(\{\"system\": \"hardware\"\}\)$",
         ),
@@ -83,7 +85,7 @@ def test_prices_of_a_deployment_belong_to_their_systems():
 )
 def test_labels_that_cannot_be_aligned_are_refused(labeled, hardware, message):
     with pytest.raises(AxisError, match=message):
-        prices(hardware, chip_price=labeled)
+        prices(hardware, chip_price=made(labeled))
 
 
 def test_words_of_a_choice_name_their_axis():

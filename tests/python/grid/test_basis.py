@@ -6,16 +6,21 @@ from typing import Any
 
 import pytest
 import roofslate as rs
-from scipy import stats
+from support.lazy import Lazy
+
+stats = Lazy("scipy.stats")
 
 OUTPUT = "time_per_output_token"
 BASE: dict[str, Any] = {"model": "Llama-3.1-70B", "weight_format": "fp8", "hardware": "HGX H100"}
 BASE |= {"input_tokens": "8k", "output_tokens": "1k"}
 GRID: dict[str, Any] = {**BASE, "input_tokens": ["4k", "8k"], "concurrency": [16, 64]}
 LINE: dict[str, Any] = {**BASE, "concurrency": [16, 32, 64]}
-DRAWN: dict[str, Any] = {**BASE, "concurrency": stats.uniform(16, 48)}
 SUPPORT = "extrapolated"  # the model was not measured
 CALIBRATION = f"serving ({rs.calibration('serving').date})"
+
+
+def drawn() -> dict[str, Any]:
+    return {**BASE, "concurrency": stats.uniform(16, 48)}
 
 
 def labels(**constants: Any) -> dict[str, Any]:
@@ -30,9 +35,9 @@ def labels(**constants: Any) -> dict[str, Any]:
             for key, said in rs.pareto(minimize=OUTPUT, maximize="concurrency", **LINE, **constants).attrs.items()
             if OUTPUT in said
         },
-        "sample": rs.sample(OUTPUT, 16, seed=1, **DRAWN, **constants).attrs,
+        "sample": rs.sample(OUTPUT, 16, seed=1, **drawn(), **constants).attrs,
         "tornado": rs.tornado(OUTPUT, **BASE, concurrency=(16, 64), **constants).table.attrs,
-        "sobol": rs.sobol(OUTPUT, 16, seed=1, **DRAWN, **constants).table.attrs,
+        "sobol": rs.sobol(OUTPUT, 16, seed=1, **drawn(), **constants).table.attrs,
     }
 
 
@@ -67,7 +72,7 @@ def test_the_corner_of_a_picture_says_it() -> None:
     both = rs.plot(rs.evaluate(OUTPUT, **LINE, calibration=["floor", "serving"]))
     assert corner(both) == [f"lower bound | estimate ({dated}), {SUPPORT}"]
     assert corner(rs.plot(rs.evaluate("tokens_per_second_per_user", **LINE))) == ["upper bound"]
-    assert corner(rs.plot(rs.sample(OUTPUT, 16, seed=1, **DRAWN))) == ["lower bound"]
+    assert corner(rs.plot(rs.sample(OUTPUT, 16, seed=1, **drawn()))) == ["lower bound"]
     assert corner(rs.plot(rs.evaluate("kv_bytes", model="Llama-3.1-8B", batch_size=1, context_length=[1, 2]))) == []
 
 

@@ -9,9 +9,11 @@ import xarray as xr
 from roofslate import _core, errors
 from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries
+from support.lazy import Lazy, needs
 
-dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'roofslate[dask]'")
-da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'roofslate[dask]'")
+dask = Lazy("dask")
+da = Lazy("dask.array")
+pytestmark = needs("dask", reason="dask is not installed: pip install 'roofslate[dask]'")
 
 BATCHES = np.geomspace(1, 200, 61)
 CONTEXTS = np.linspace(1000, 200_000, 23)
@@ -335,14 +337,13 @@ def test_infinity_is_the_largest_value_and_nan_is_none(bits):
 # ------------------------------------------------------------------------------------------------- nothing is gathered
 
 
-class Seen(dask.callbacks.Callback):  # type: ignore[name-defined]
-    """Return the size of a task's largest result, and the number of tasks."""
+class Seen:
+    """The size of a task's largest result, and the number of tasks."""
 
     def __init__(self):
-        super().__init__()
         self.largest = self.tasks = 0
 
-    def _posttask(self, key, result, dsk, state, worker_id):  # noqa: ARG002
+    def finished(self, key, result, dsk, state, worker_id):  # noqa: ARG002
         stored = [result]
         for front in np.ravel(result):
             stored += vars(front).values() if hasattr(front, "where") else []
@@ -377,7 +378,8 @@ def wide(n=400, cut=50):
 )
 def test_no_task_holds_the_grid(ask, most):
     """Tasks of 160,000 points in 64 chunks return at most a chunk, and folds the result."""
-    with Seen() as seen, dask.config.set(scheduler="threads"):
+    seen = Seen()
+    with dask.callbacks.Callback(posttask=seen.finished), dask.config.set(scheduler="threads"):
         ask(wide())
     assert seen.tasks >= 64
     assert seen.largest <= 8 * most

@@ -11,10 +11,11 @@ import xarray as xr
 from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries
 from support.evaluator import Evaluator, agree
+from support.lazy import needs
 from support.random_questions import Question, asked, slices
 from support.slices import first_alone
 
-pytest.importorskip("dask.array", reason="dask is not installed: pip install 'roofslate[dask]'")
+pytestmark = needs("dask", reason="dask is not installed: pip install 'roofslate[dask]'")
 
 
 def in_chunks(question: Question) -> dict[str, Any] | None:

@@ -7,15 +7,17 @@ import xarray as xr
 from roofslate.errors import RoofslateWarning
 from roofslate.grid.read import Settled
 from roofslate.presets.preset import Fact, Preset
+from support.lazy import Later, made
 
 
 @pytest.mark.parametrize(
-    "price", [3, 3.0, [1e-3, 3], pd.Series([3.0, 1e-3]).rename_axis("case"), xr.DataArray([3.0], dims="case")]
+    "price",
+    [3, 3.0, [1e-3, 3], pd.Series([3.0, 1e-3]).rename_axis("case"), Later(lambda: xr.DataArray([3.0], dims="case"))],
 )
 def test_a_plain_number_that_was_meant_by_the_hour(price):
     words = r'^chip_price is 10,800 USD/h for one chip: a plain number is in USD/s\. .* give chip_price="3 USD/h"$'
     with pytest.warns(RoofslateWarning, match=words) as caught:
-        rs.evaluate("replica_price", chips=8, chip_price=price)
+        rs.evaluate("replica_price", chips=8, chip_price=made(price))
     assert [w.filename for w in caught] == [__file__]
     if isinstance(price, (int, float)):
         for inputs in ({"chips": 8}, {"hardware": "HGX H200"}):
@@ -27,11 +29,11 @@ def test_a_plain_number_that_was_meant_by_the_hour(price):
 
 
 @pytest.mark.parametrize(
-    "price", ["5000 USD/h", ["2 USD/h", "5000 USD/h"], xr.DataArray(5.0, attrs={"units": "kUSD/h"})]
+    "price", ["5000 USD/h", ["2 USD/h", "5000 USD/h"], Later(lambda: xr.DataArray(5.0, attrs={"units": "kUSD/h"}))]
 )
 def test_a_price_with_a_unit(price):
     with pytest.warns(RoofslateWarning, match=r"^chip_price is 5,000 USD/h for one chip: check its unit, and divide"):
-        rs.evaluate("replica_price", chips=8, chip_price=price)
+        rs.evaluate("replica_price", chips=8, chip_price=made(price))
 
 
 def test_a_preset_with_such_a_price():

@@ -10,7 +10,9 @@ from click.testing import CliRunner
 from roofslate.cli import main
 from roofslate.errors import IneffectiveInput, UnusedInput
 from roofslate.grid.read import Settled
-from scipy import stats
+from support.lazy import Lazy
+
+stats = Lazy("scipy.stats")
 
 RUN = {
     "pretraining_flops": "1e27",

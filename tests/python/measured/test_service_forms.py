@@ -10,7 +10,9 @@ import pytest
 import roofslate as rs
 from roofslate.grid.read import Settled
 from roofslate.registry.conditions import parse_conditions
-from scipy import special
+from support.lazy import Lazy
+
+special = Lazy("scipy.special")
 
 SERVICE: dict[str, Any] = {
     "model": "DeepSeek-V3",

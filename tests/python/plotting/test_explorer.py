@@ -9,15 +9,12 @@ import re
 import sys
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import roofslate as rs
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib import pyplot
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from roofslate import charts, units
 from roofslate._base.messages import pip_install
 from roofslate.errors import InputTypeError, MissingInput, RoofslateError, UnitError, UnknownName, ValueRangeError
@@ -25,7 +22,12 @@ from roofslate.plotting import explorer as explorer_module
 from roofslate.presets import catalog as catalogs
 from roofslate.registry.registry import entries
 from support.explorers import CELL, moved, run
+from support.lazy import Later, Lazy, made
 from support.slices import every_third
+
+mpl = Lazy("matplotlib")
+layout_engine = Lazy("matplotlib.layout_engine")
+pyplot = Lazy("matplotlib.pyplot")
 
 LECTURE = [chart.name for chart in charts.all() if chart.input_names]
 # charts with only lists, and their accepted inputs
@@ -205,8 +207,9 @@ def test_a_picture_is_told_in_words_and_keeps_its_size() -> None:
 def test_the_layout_is_held_while_the_words_around_the_axes_stay_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = rs.explore("latency_vs_batch", context_length="8k", chips=72, **CELL)
     layouts = []
-    execute = ConstrainedLayoutEngine.execute
-    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *given: (layouts.append(1), execute(*given)))
+    engine = layout_engine.ConstrainedLayoutEngine
+    execute = engine.execute
+    monkeypatch.setattr(engine, "execute", lambda *given: (layouts.append(1), execute(*given)))
     explorer.controls["context_length"].slider.value = 8200
     assert not layouts
     (ax,) = explorer.figure.axes
@@ -274,7 +277,14 @@ def test_definitions_that_were_local_stay_known() -> None:
         ("pass_tokens", {"batch_size": (1, "8 GB")}, UnitError, "batch_size"),
         ("pass_tokens", {"batch_size": None}, InputTypeError, "batch_size"),
         ("pass_tokens", {"batch_size": True}, InputTypeError, "batch_size"),
-        ("pass_tokens", {"batch_size": xr.DataArray([1.0, 2.0], dims="case")}, InputTypeError, "a list or an array"),
+        pytest.param(
+            "pass_tokens",
+            {"batch_size": Later(lambda: xr.DataArray([1.0, 2.0], dims="case"))},
+            InputTypeError,
+            "a list or an array",
+            id="pass_tokens-{'batch_size': <xarray.DataArray (case: 2)> Size: 16B\narray([1., 2.])\n"
+            "Dimensions without coordinates: case}-<class 'roofslate.errors.InputTypeError'>-a list or an array",
+        ),
         ("pass_time", {"overlap": ("board", "none"), "batch_size": 1}, InputTypeError, "expected one of them"),
         ("pass_time", {"model": ("DeepSeek-V3", "Kimi-K2"), "batch_size": 1}, InputTypeError, "model"),
         ("pass_time", {"model": "DeepSeek-V30", "batch_size": 1}, UnknownName, "DeepSeek-V3"),
@@ -283,7 +293,7 @@ def test_definitions_that_were_local_stay_known() -> None:
 )
 def test_bad_inputs_are_refused_at_once(what: Any, inputs: dict[str, Any], error: type, said: str) -> None:
     with pytest.raises(error, match=said) as caught:
-        rs.explore(what, **inputs)
+        rs.explore(what, **made(inputs))
     assert isinstance(caught.value, RoofslateError)
 
 

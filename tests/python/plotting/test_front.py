@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import roofslate as rs
 from roofslate._base.messages import pip_install
+from support.lazy import needs
 
-pytest.importorskip("anywidget", reason="the explorer in marimo needs anywidget: pip install 'roofslate[marimo]'")
+pytestmark = needs("anywidget", reason="the explorer in marimo needs anywidget: pip install 'roofslate[marimo]'")
 
 GIVEN: dict[str, Any] = {"context_length": ("1k", "100k"), "chips": 72}
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}

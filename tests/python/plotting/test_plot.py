@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import roofslate as rs
 import xarray as xr
-from matplotlib import pyplot
-from matplotlib.collections import QuadMesh
 from roofslate.errors import AxisError, InputTypeError, UnknownName
+from support.lazy import Lazy
 from support.pictures import ticks
+
+mpl = Lazy("matplotlib")
+collections = Lazy("matplotlib.collections")
+pyplot = Lazy("matplotlib.pyplot")
 
 # Pictures show points beyond memory, too.
 pytestmark = pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")
@@ -26,8 +28,8 @@ def words(ax: Any) -> list[str]:
     return [text.get_text() for text in ax.texts if text.get_gid() != "under title"]
 
 
-def meshes(ax: Any) -> list[QuadMesh]:
-    return [mesh for mesh in ax.collections if isinstance(mesh, QuadMesh)]
+def meshes(ax: Any) -> list[Any]:
+    return [mesh for mesh in ax.collections if isinstance(mesh, collections.QuadMesh)]
 
 
 def test_one_axis_is_a_line() -> None:

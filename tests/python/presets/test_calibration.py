@@ -12,6 +12,7 @@ import xarray as xr
 from roofslate import errors
 from roofslate.measured.runs import shipped
 from roofslate.presets.catalog import measured_as
+from support.lazy import Later, made
 
 SERVING = rs.calibration("serving")
 BY_FRAMEWORK = dataclasses.replace(
@@ -131,7 +132,7 @@ MODELS = ["Llama-3.1-8B", "Mixtral-8x7B"]  # measured, and never measured
     [
         (MODELS, "model"),
         (pd.Series(MODELS, index=pd.Index(["a", "b"], name="case")), "case"),
-        (xr.DataArray(MODELS, dims="row"), "row"),
+        (Later(lambda: xr.DataArray(MODELS, dims="row")), "row"),
     ],
     ids=["list", "Series", "DataArray"],
 )
@@ -140,7 +141,7 @@ def test_a_band_varies_along_the_axis_of_its_presets(given, axis, overruled):
     """Even where every number of theirs is given, so that nothing else varies along it."""
     numbers = {**rs.models[MODELS[1]].values, **rs.models[MODELS[0]].values} if overruled else {}
     inputs = {"hardware": "H100", "chips": 8, "concurrency": 4, "input_tokens": 1000, "output_tokens": 500, **numbers}
-    result = rs.evaluate("time_per_output_token", {**inputs, **SERVING}, model=given, bands=SERVING.bands(0.7))
+    result = rs.evaluate("time_per_output_token", {**inputs, **SERVING}, model=made(given), bands=SERVING.bands(0.7))
     assert result["time_per_output_token"].dims == (() if overruled else (axis,))
     for end, which in ((0, "lower"), (1, "upper")):
         ratio = result[f"time_per_output_token_{which}"] / result["time_per_output_token"]

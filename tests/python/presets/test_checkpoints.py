@@ -3,7 +3,6 @@
 import json
 import pickle
 
-import gguf
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +16,9 @@ from roofslate.presets.checkpoints.safetensors import BITS
 from roofslate.presets.configs.conventions import FAMILIES
 from support import checkpoints
 from support.configs import CONFIG, PLAIN
+from support.lazy import Lazy
+
+gguf = Lazy("gguf")
 
 GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
 NVFP4 = {

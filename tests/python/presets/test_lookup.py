@@ -13,7 +13,9 @@ import xarray as xr
 from click.testing import CliRunner
 from roofslate import charts, errors
 from roofslate.cli.commands import main
-from scipy.stats import uniform
+from support.lazy import Lazy
+
+stats = Lazy("scipy.stats")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +62,7 @@ CALLS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "count": lambda priced: str(rs.count("cost_per_token <= 1.5e-7", priced, batch_size=[32, 64])),
     "gradient": lambda priced: rs.gradient("cost_per_token", priced, batch_size=64).to_numpy().tolist(),
     "solve": lambda priced: float(rs.solve("batch_size", "cost_per_token == 2e-7", priced)),
-    "sample": lambda priced: str(rs.sample("cost_per_token", 4, priced, seed=1, batch_size=uniform(1, 63))),
+    "sample": lambda priced: str(rs.sample("cost_per_token", 4, priced, seed=1, batch_size=stats.uniform(1, 63))),
     "tornado": lambda priced: str(rs.tornado("cost_per_token", priced, batch_size=(32, 64))),
     "chart": lambda priced: charts.cost_vs_batch.data(**priced)["cost_per_token"].tolist(),
     "deploy": lambda priced: str(rs.deploy({**priced, "chips": 2, "batch_size": 64}, objective="cost_per_token")),

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate.grid.read import Settled
-from scipy import stats
+from support.lazy import Lazy
+
+stats = Lazy("scipy.stats")
 
 DEPLOYMENTS = 10_000
 MODELS = [

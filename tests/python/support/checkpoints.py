@@ -8,8 +8,11 @@ import math
 import re
 from pathlib import Path
 
-import gguf
 import numpy as np
+
+from support.lazy import Lazy
+
+gguf = Lazy("gguf")
 
 DTYPES = {"BF16": 2, "F32": 4, "F8_E4M3": 1, "U8": 1, "I32": 4, "F16": 2}
 

@@ -10,19 +10,19 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib import pyplot
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb, to_rgba
-from matplotlib.patches import FancyArrowPatch
-from matplotlib.text import Text
 from roofslate import charts
 from roofslate.errors import MissingInput, RoofslateError
 from roofslate.registry.registry import entries
 
+from support.lazy import Lazy
+
 if TYPE_CHECKING:
+    from matplotlib.text import Text
     from roofslate.plotting.chart import Chart
+
+mpl = Lazy("matplotlib")
+pyplot = Lazy("matplotlib.pyplot")
 
 COLUMN = 6.5  # inches: a letter page within margins of an inch
 LEAST_POINTS = 8.0
@@ -32,7 +32,7 @@ LEAST_CONTRAST = 4.5  # WCAG 2.2, level AA
 def shown_texts(figure: Any) -> list[tuple[Text, Any]]:
     """Visible texts of a drawn figure with their boxes, ticks within their axes included."""
     boxes = []
-    for ax in figure.findobj(Axes):
+    for ax in figure.findobj(mpl.axes.Axes):
         ticks = [
             tick.label1
             for axis in (ax.xaxis, ax.yaxis)
@@ -46,7 +46,7 @@ def shown_texts(figure: Any) -> list[tuple[Text, Any]]:
         for text in (*ax.texts, *ticks, *titles, *keys):
             if not (text.get_visible() and text.get_text().strip()):
                 continue
-            box = Text.get_window_extent(text)  # of the words, not of their arrow
+            box = mpl.text.Text.get_window_extent(text)  # of the words, not of their arrow
             x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
             within = low[0] - 1 <= x <= high[0] + 1 if y < low[1] else low[1] - 1 <= y <= high[1] + 1
             if text not in ticks or within:  # ticks beyond the ends of an axis are not drawn
@@ -84,7 +84,7 @@ def small_texts(figure: Any) -> list[tuple[str, float]]:
 
 def luminance(color: Any) -> float:
     """Relative luminance of WCAG 2.2."""
-    channels = np.asarray(to_rgb(color))
+    channels = np.asarray(mpl.colors.to_rgb(color))
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ (0.2126, 0.7152, 0.0722))
 
@@ -97,21 +97,21 @@ def contrast(color: Any, background: Any) -> float:
 
 def _over(color: Any, background: Any) -> tuple[float, ...]:
     """Color seen through its transparency."""
-    *channels, alpha = to_rgba(color)
-    below = to_rgb(background)
+    *channels, alpha = mpl.colors.to_rgba(color)
+    below = mpl.colors.to_rgb(background)
     return tuple(alpha * c + (1 - alpha) * b for c, b in zip(channels, below, strict=True))
 
 
 def _behind(text: Text, box: Any, figure: Any) -> Any:
     """Background of a text: its halo or the last patch drawn around its middle."""
-    ground = to_rgb(figure.get_facecolor())
+    ground = mpl.colors.to_rgb(figure.get_facecolor())
     halo = text.get_bbox_patch()
     if halo is not None and halo.get_facecolor()[3] > 0:
         return _over(halo.get_facecolor(), ground)
     middle = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
     patches = [] if text.axes is None else sorted(text.axes.patches, key=lambda patch: patch.get_zorder())
     for patch in patches:
-        if isinstance(patch, FancyArrowPatch):
+        if isinstance(patch, mpl.patches.FancyArrowPatch):
             continue
         if patch.get_facecolor()[3] > 0 and patch.get_fill() and patch.contains_point(middle):
             ground = _over(patch.get_facecolor(), ground)
@@ -130,9 +130,9 @@ def faint_texts(figure: Any) -> list[tuple[str, float]]:
 
 def faint_lines(figure: Any) -> list[tuple[str, float]]:
     """Lines of axes with a contrast below 4.5 to the background."""
-    ground = to_rgb(figure.get_facecolor())
+    ground = mpl.colors.to_rgb(figure.get_facecolor())
     lines: list[Any] = []
-    for ax in figure.findobj(Axes):
+    for ax in figure.findobj(mpl.axes.Axes):
         # a translucent line is a highlight below others
         lines += [
             line
@@ -143,7 +143,7 @@ def faint_lines(figure: Any) -> list[tuple[str, float]]:
     for line in lines:
         drawn = line.get_linestyle() not in ("None", "none", " ", "")
         color = line.get_color() if drawn else line.get_markeredgecolor()
-        ratio = contrast(_over(to_rgba(color, line.get_alpha()), ground), ground)
+        ratio = contrast(_over(mpl.colors.to_rgba(color, line.get_alpha()), ground), ground)
         if ratio < LEAST_CONTRAST:
             faint.append((str(line.get_label()), ratio))
     return faint

@@ -14,7 +14,10 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate.grid.read import Settled, read_grid
 from roofslate.registry.registry import entries
-from scipy import special
+
+from support.lazy import Lazy
+
+special = Lazy("scipy.special")
 
 Values = npt.NDArray[Any]  # of complex numbers while something is differentiated
 
@@ -86,8 +89,8 @@ def density(z: Values) -> Values:
     return np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
 
 
-normal_share = with_slope(special.ndtr, density)
-normal_quantile = with_slope(special.ndtri, lambda share: 1 / density(special.ndtri(share)))
+normal_share = with_slope(lambda z: special.ndtr(z), density)
+normal_quantile = with_slope(lambda share: special.ndtri(share), lambda share: 1 / density(special.ndtri(share)))
 
 
 def arrival_wait(load: Values, variation: Values) -> Values:

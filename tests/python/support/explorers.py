@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import ipywidgets
 import roofslate as rs
+
+from support.lazy import Lazy
+
+ipywidgets = Lazy("ipywidgets")
 
 CELL: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 

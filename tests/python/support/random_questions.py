@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import roofslate as rs
 from questions.draw import Chance, Scenario, computed
-from questions.space import SPACE
 from roofslate.registry.registry import entries
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ def asked(
 
     Some lack an input, or contradict another.
     """
+    from questions.space import SPACE  # loads scipy.stats
+
     names = [name for name in computed() if choices or not entries()[name].choices]
     for k in numbers:
         chance = Chance(f"{subject} {k}")

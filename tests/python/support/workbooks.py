@@ -11,7 +11,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import openpyxl
+from support.lazy import Lazy
+
+openpyxl = Lazy("openpyxl")
 
 NORMAL = statistics.NormalDist()
 TOKEN = re.compile(

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
 from roofslate import charts
 from roofslate.errors import MissingInput
+from support.lazy import Lazy
+
+pyplot = Lazy("matplotlib.pyplot")
 
 RACK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 

@@ -11,22 +11,26 @@ import math
 import os
 import pickle
 import re
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import image, pyplot
-from matplotlib.collections import LineCollection
-from PIL import Image
 from roofslate import charts
 from roofslate.display.style import _apart
 from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, RoofslateError, UnknownName, ValueRangeError
 from roofslate.grid.read import Settled
 from roofslate.plotting.chart import first_reach
+from support.lazy import Lazy
 from support.pictures import line, patches, point, points, words
+
+mpl = Lazy("matplotlib")
+collections = Lazy("matplotlib.collections")
+image = Lazy("matplotlib.image")
+pyplot = Lazy("matplotlib.pyplot")
+pillow = Lazy("PIL.Image")
 
 BASELINES = Path(__file__).with_name("baselines")
 NAMES = [chart.name for chart in charts.all()]
@@ -129,8 +133,8 @@ def test_baseline_images(name: str) -> None:
     assert path.stat().st_size < 100_000
     assert expected.shape == drawn.shape
     # matplotlib's letters change with its version, and the layout with them
-    with Image.open(path) as stored:
-        same = f"version{mpl.__version__}," in stored.info["Software"]
+    with pillow.open(path) as stored:
+        same = f"version{version('matplotlib')}," in stored.info["Software"]
     assert _difference(drawn, expected) < (0.01 if same else 0.065)
 
 
@@ -529,7 +533,7 @@ def test_machine_balance_shows_both_constants_per_chip() -> None:
     assert names[2] == "H100, FP8"
     assert points(balance_panel, "claimed balance_tokens")[0].tolist() == [300, 300]
     assert points(drain_panel, "claimed hbm_drain_time")[0].tolist() == [0.02, 0.02]
-    assert all(isinstance(stems, LineCollection) for stems in balance_panel.collections)
+    assert all(isinstance(stems, collections.LineCollection) for stems in balance_panel.collections)
 
 
 def test_machine_balance_of_other_chips() -> None:

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
 from roofslate import charts
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownName, ValueRangeError
+from support.lazy import Lazy
 from support.pictures import line, patches, point, points, ticks, words
+
+pyplot = Lazy("matplotlib.pyplot")
 
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 MARKUP: dict[str, Any] = {"price_margin": 0.25, "long_context_premium": 1.54}

@@ -6,18 +6,20 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
 from roofslate import charts
 from roofslate.display import dark, style
 from support import drawn
+from support.lazy import Lazy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from roofslate.plotting.chart import Chart
+
+mpl = Lazy("matplotlib")
+pyplot = Lazy("matplotlib.pyplot")
 
 NAMES = [chart.name for chart in charts.all()]
 
@@ -70,7 +72,7 @@ def test_dark_colors_keep_their_contrast_and_hue() -> None:
 
 
 def test_given_axes_follow_their_own_ground() -> None:
-    with mpl.style.context("dark_background"):
+    with pyplot.style.context("dark_background"):
         figure, ax = pyplot.subplots()
     before = ax.spines["left"].get_edgecolor()
     charts.latency_vs_batch(ax)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import colors
 from roofslate import charts
 from roofslate.errors import AxisError, RoofslateError, UnitError, UnknownName, ValueRangeError
+from support.lazy import Lazy
 from support.pictures import patches
+
+colors = Lazy("matplotlib.colors")
 
 Box = tuple[float, float, float]  # row, start, end
 

@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import matplotlib as mpl
 import pytest
 import roofslate as rs
 from roofslate import charts
 from roofslate.errors import ValueRangeError
-
-mpl.use("Agg")
 
 # Ratios of rates for promises of 1.3, 2 and 4 times an unloaded answer, computed apart from this package.
 EXPECTED = {

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
 from roofslate import charts
 from roofslate.errors import AxisError, MissingInput, UnknownName, ValueRangeError
+from support.lazy import Lazy
 from support.pictures import line, words
+
+pyplot = Lazy("matplotlib.pyplot")
 
 NAMES = ["moe_layer", "rack", "two_racks", "cable_density", "scale_up_domains", "moe_stack"]
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
 from roofslate import charts
 from roofslate.errors import AxisError, RoofslateError, UnknownName, ValueRangeError
+from support.lazy import Lazy
 from support.pictures import patches, point, points, ticks, words
+
+pyplot = Lazy("matplotlib.pyplot")
 
 LECTURE: dict[str, Any] = {"model": "lecture training"}
 
