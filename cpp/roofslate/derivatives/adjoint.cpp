@@ -35,11 +35,10 @@ namespace roofslate
                 !is_live(input) ? none : adjoint(input, kind_ == Derivative::elasticity ? relative : absolute)));
         for (int i = 0; i <= output_; ++i)
         {
-            const Node n = graph_[i];
-            if (!live_[std::size_t(i)] || (n.op != Op::max && n.op != Op::min) || n.argument[0] == n.argument[1]
-                || fixed_choice(n) >= 0)
+            if (!live_[std::size_t(i)] || !may_turn(i))
                 continue;
-            const int equal = apply(Op::equal, n.argument[0], n.argument[1]), active = activity(i);
+            const auto [a, b] = turn_of(graph_[i]);
+            const int equal = apply(Op::equal, a, b), active = activity(i);
             kinks_.push_back({i, active == none ? equal : apply(Op::both, active, equal)});
         }
     }
@@ -57,6 +56,17 @@ namespace roofslate
         const auto [a, b, c] = n.argument;
         return n.op == Op::max ? apply(Op::less, b, a) : apply(Op::less, a, b);
     }
+    // A root's slope at 0 is infinite, or depends on the side, as for the root of a square. Finite slopes need no
+    // search.
+    bool Derivation::may_turn(int i)
+    {
+        const Node n = graph_[i];
+        if (n.op == Op::sqrt)
+            return at_limits_ && !not_zero(n.argument[0]);
+        return (n.op == Op::max || n.op == Op::min) && n.argument[0] != n.argument[1] && fixed_choice(n) < 0;
+    }
+    std::pair<int, int> Derivation::turn_of(const Node& n)
+    { return {n.argument[0], n.op == Op::sqrt ? number(0) : n.argument[1]}; }
     bool Derivation::passes(const Node& n, int position)
     {
         const bool same = n.arity() == 2 && n.argument[0] == n.argument[1];
@@ -365,17 +375,60 @@ namespace roofslate
             left,
             apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), extreme, right));
     }
-    int Derivation::tangent(int i, const std::vector<int>& of, Side side)
+    // Half of the second derivative. An argument of a root that has value and slope 0 grows with it.
+    int Derivation::curvature(int i, const Direction& direction)
     {
-        const int given = tangent_in_range(i, of, side);
+        const auto slope = [&](int k) {
+            return k >= 0 && live_[std::size_t(k)] ? direction.slope[std::size_t(k)] : none;
+        };
+        if (slope(i) == none || i == direction.input)
+            return none;
+        if (const int known = direction.curvature[std::size_t(i)]; known != unknown)
+            return known;
+        const Node n = graph_[i];
+        const auto [a, b, c] = n.argument;
+        const auto bend = [&](int k) { return curvature(k, direction); };
+        const auto half_square = [&](int k) { return product(product(number(0.5), k), k); };
+        int result = number(NAN);
+        switch (n.op)
+        {
+        case Op::add: result = sum(bend(a), bend(b)); break;
+        case Op::sub: result = sum(bend(a), negated(bend(b))); break;
+        case Op::neg: result = negated(bend(a)); break;
+        case Op::mul: result = sum(sum(product(bend(a), b), product(bend(b), a)), product(slope(a), slope(b))); break;
+        case Op::div:
+            result = quotient(sum(bend(a), negated(sum(product(slope(i), slope(b)), product(i, bend(b))))), b);
+            break;
+        case Op::max:
+        case Op::min: result = a == b ? bend(a) : chosen(first_is_taken(n), bend(a), bend(b)); break;
+        case Op::select: result = chosen(a, bend(b), bend(c)); break;
+        case Op::exp: result = product(i, sum(bend(a), half_square(slope(a)))); break;
+        case Op::log: result = sum(quotient(bend(a), a), negated(half_square(slope(i)))); break;
+        default: break; // unknown
+        }
+        return direction.curvature[std::size_t(i)] = result;
+    }
+    int Derivation::tangent_of_root(int i, int slope, const Direction& direction, Side side)
+    {
+        const int plain = quotient(product(slope, number(0.5)), i);
+        if (plain == none || !may_turn(i))
+            return plain;
+        const int bend = curvature(graph_[i].argument[0], direction);
+        const int root = bend == none ? number(0) : apply(Op::sqrt, bend), zero = number(0);
+        const int at_zero = side == Side::above ? root : negated(root);
+        return chosen(apply(Op::both, apply(Op::equal, i, zero), apply(Op::equal, slope, zero)), at_zero, plain);
+    }
+    int Derivation::tangent(int i, const Direction& direction, Side side)
+    {
+        const int given = tangent_in_range(i, direction, side);
         return at_limits_ ? unless(saturation_.of(i), given) : given;
     }
-    int Derivation::tangent_in_range(int i, const std::vector<int>& of, Side side)
+    int Derivation::tangent_in_range(int i, const Direction& direction, Side side)
     {
         const Node n = graph_[i];
         const auto given = [&](int position) {
             return n.argument[std::size_t(position)] >= 0 && passes(n, position)
-                ? of[std::size_t(n.argument[std::size_t(position)])]
+                ? direction.slope[std::size_t(n.argument[std::size_t(position)])]
                 : none;
         };
         const int a = n.argument[0], b = n.argument[1], da = given(0), db = given(1);
@@ -391,7 +444,7 @@ namespace roofslate
         case Op::select: return chosen(a, db, given(2));
         case Op::exp: return product(da, i);
         case Op::log: return quotient(da, a);
-        case Op::sqrt: return quotient(product(da, number(0.5)), i);
+        case Op::sqrt: return tangent_of_root(i, da, direction, side);
         case Op::pow:
             return sum(
                 da == none ? none : product(da, power_slope(i)),
@@ -426,12 +479,12 @@ namespace roofslate
             const int input = inputs_[k];
             if (!is_live(input))
                 continue;
-            std::vector<int> of(live_.size(), none);
-            of[std::size_t(input)] = number(1);
+            Direction direction{input, std::vector<int>(live_.size(), none), std::vector<int>(live_.size(), unknown)};
+            direction.slope[std::size_t(input)] = number(1);
             for (int i = input + 1; i <= output_; ++i)
                 if (live_[std::size_t(i)])
-                    of[std::size_t(i)] = tangent(i, of, side);
-            int derivative = of[std::size_t(output_)];
+                    direction.slope[std::size_t(i)] = tangent(i, direction, side);
+            int derivative = direction.slope[std::size_t(output_)];
             if (kind_ == Derivative::elasticity)
                 derivative = quotient(product(derivative, input), output_);
             result[k] = apply(Op::select, at_kink, finished(derivative), smooth_[k]);
@@ -464,13 +517,13 @@ namespace roofslate
             });
             return count({graph, {}, {holds(graph, condition)}, axes}, options, short_axes).front();
         }
-        // Is it so anywhere? Equal arguments that go one way along a row are found by bisection.
+        // Is it so anywhere? Equal arguments that go one way direction a row are found by bisection.
         bool anywhere(Graph& graph, const Kink& kink, const Options& options)
         {
             if (graph[kink.where].is_constant())
                 return graph[kink.where].value != 0;
             const Node n = graph[kink.node];
-            const int a = n.argument[0], b = n.argument[1];
+            const int a = n.argument[0], b = n.op == Op::sqrt ? graph.constant(0) : n.argument[1];
             Question question{graph, {graph.constant(0)}, {{a, b, false}, {b, a, false}}, AxisSet(-1)};
             if (graph[kink.where].op == Op::both) // the output does not depend on it everywhere
                 question.requirements.push_back(holds(graph, kink.where));

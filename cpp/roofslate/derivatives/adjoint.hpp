@@ -41,7 +41,7 @@ namespace roofslate
 
         // One node for each input; at a kink they have the derivative of the argument that max or min gave.
         const std::vector<int>& smooth() const { return smooth_; }
-        // Every max and min that may have a kink.
+        // Every max, min and root that may have a kink; roots only at limits.
         const std::vector<Kink>& kinks() const { return kinks_; }
         // Whether derivatives are finite at all points, by their ranges.
         bool are_finite(const std::vector<int>& derivatives);
@@ -62,6 +62,13 @@ namespace roofslate
         struct Use
         {
             int user, position; // which argument of it
+        };
+        // Derivatives of all nodes by one input, of the second order where something asked for them.
+        struct Direction
+        {
+            int input;
+            std::vector<int> slope;
+            mutable std::vector<int> curvature;
         };
         // instead of a node: a derivative that is 0 everywhere, a condition that holds everywhere
         static constexpr int none = -1;
@@ -85,8 +92,12 @@ namespace roofslate
         int active_if(const Use& use);
         int settled(int i); // the condition that the output is independent of this one
         int settled_by(const Use& use);
-        int tangent(int i, const std::vector<int>& of, Side side);
-        int tangent_in_range(int i, const std::vector<int>& of, Side side);
+        bool may_turn(int i);
+        std::pair<int, int> turn_of(const Node& n); // whose terms are equal at a kink
+        int curvature(int i, const Direction& direction);
+        int tangent(int i, const Direction& direction, Side side);
+        int tangent_in_range(int i, const Direction& direction, Side side);
+        int tangent_of_root(int i, int slope, const Direction& direction, Side side);
         int tangent_of_turn(const Node& n, int a, int b, Side side);
         int finished(int derivative);
         int any(const std::vector<int>& nodes);

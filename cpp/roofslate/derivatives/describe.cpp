@@ -19,7 +19,7 @@ namespace roofslate
                 const auto side = [&](std::size_t k) {
                     return print_part(tape, o.argument[k], inputs, Notation::text);
                 };
-                return {std::string(turn.entry->name), side(0), side(1)};
+                return {std::string(turn.entry->name), side(0), o.op == Op::sqrt ? "0" : side(1)};
             }
         return {"the formula", "one side", "the other"};
     }

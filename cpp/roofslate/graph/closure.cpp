@@ -158,7 +158,7 @@ namespace roofslate
                 if (const int term = without_neutral(o.op, at[0], at[1]); term >= 0)
                     return positions_[first + std::size_t(position)] = term;
                 result = graph_.operation(o.op, at[0], at[1], at[2], o.routine);
-                if ((o.op == Op::max || o.op == Op::min) && !graph_[result].is_literal())
+                if ((o.op == Op::max || o.op == Op::min || o.op == Op::sqrt) && !graph_[result].is_literal())
                     turns_.push_back({result, &e, position});
             }
         }

@@ -32,7 +32,7 @@ namespace roofslate
         bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
         const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
 
-        struct Turn // a max or min, and its position
+        struct Turn // a max, min or root, and its position
         {
             int node;
             const Entry* entry;

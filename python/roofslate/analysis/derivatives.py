@@ -217,10 +217,11 @@ class _Question:
         """Label the result for the caller."""
         if self.kinks:
             points = math.prod(self.grid.sizes[dim] for dim in dims)
-            attrs["kinks"] = "; ".join(
+            equations = [
                 _equation(name, first_term, second_term) + (f" at {n:,} of {points:,} points" if points > 1 else "")
                 for name, first_term, second_term, n in self.kinks
-            )
+            ]
+            attrs["kinks"] = "; ".join(dict.fromkeys(equations))
         said = {**basis([self.output.name], self.grid), **provenance(self.grid)}
         if self.grid.sizes:
             name = self.output.name

@@ -129,7 +129,7 @@ def validate_layouts(names: Iterable[str] | None = None, *, search: bool = True)
     >>> import roofslate as rs
     >>> runs = rs.validate_layouts(["Llama-3.1-405B, 16,384 chips"], search=False)
     >>> runs.rows["legal"].item(), round(runs.errors.item(), 2)
-    ('yes', 0.03)
+    ('yes', 0.01)
     """
     import pandas as pd
 
