@@ -202,6 +202,9 @@ def test_sobol(numbers: range) -> None:
         spread = both.var()
         if spread < 1e-16 * both.mean() ** 2:
             continue  # rounding to some digits
+        nudged = np.concatenate([values({key: x * (1 + 1e-12) for key, x in side.items()}) for side in sides])
+        if not np.allclose(nudged, both, rtol=1e-9):
+            continue  # last digits of the draws decide: one step of a secant was given, far from the others
         assert agree([result.mean, result.variance], [both.mean(), spread], exact=False, near=1e-5), question.number
         for key in drawn:
             mixed = values({**sides[0], key: sides[1][key]})

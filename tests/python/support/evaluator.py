@@ -44,6 +44,15 @@ def minimum(a: Values, b: Values) -> Values:
     return np.where((np.real(a) < np.real(b)) | np.isnan(a), a, b)
 
 
+def divide(a: Values, b: Values) -> Values:
+    """Divide real parts as doubles are divided: the quotient of equal numbers is 1, also of complex ones."""
+    if not (np.iscomplexobj(a) or np.iscomplexobj(b)):
+        return np.asarray(np.divide(a, b))
+    quotient = np.asarray(np.real(a) / np.real(b), complex)
+    quotient.imag = (np.imag(a) - quotient.real * np.imag(b)) / np.real(b)
+    return quotient
+
+
 def power(a: Values, b: Values) -> Values:
     return np.where((np.real(a) < 0) & (np.real(b) != 0), np.nan, np.power(a, b))
 
@@ -308,7 +317,7 @@ EXACT: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
-    "div": np.divide,
+    "div": divide,
     "neg": np.negative,
     "min": minimum,
     "max": maximum,
