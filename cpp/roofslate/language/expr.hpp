@@ -50,6 +50,7 @@ namespace roofslate
         std::array<double, 3> least{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
         // bounds of its value by bounds of its arguments. nullptr: by its directions
         const Enclosure& (*enclosure)() = nullptr;
+        double operations = 50; // that take as long
 
         bool has_bounds_by(std::size_t argument) const { return enclosure || directions[argument] != 0; }
     };

@@ -216,7 +216,7 @@ namespace roofslate
     // can be differentiated where it has `partials`: a list with a routine for each argument, or no_partial; it has
     // bounds where it has `directions`, 1 or -1 for each argument: it never falls or never rises with it, or else
     // enclosure(...), which gives the ends of its value by Limits<T> of its arguments. Below `least` of an argument,
-    // where it has that, it is NaN.
+    // where it has that, it is NaN. A slow one says how many `operations` take as long.
     struct no_partial
     {
     };
@@ -280,6 +280,14 @@ namespace roofslate
         }
         static constexpr const Enclosure& (*entry)() = &get;
     };
+    template <class R, class = void> struct operations_of
+    {
+        static constexpr double all = Routine{}.operations;
+    };
+    template <class R> struct operations_of<R, std::void_t<decltype(R::operations)>>
+    {
+        static constexpr double all = R::operations;
+    };
     template <class R> struct as_routine
     {
         template <std::size_t... K> static double call(const double* a, std::index_sequence<K...>)
@@ -293,7 +301,8 @@ namespace roofslate
             partials_of<R>::all,
             directions_of<R>::all,
             least_of<R>::all,
-            enclosure_of<R>::entry};
+            enclosure_of<R>::entry,
+            operations_of<R>::all};
     };
     template <class R, class... T> constexpr auto routine(const T&... arguments)
     {

@@ -53,6 +53,22 @@ namespace roofslate::quantities
         using partials = list<by_cv, by_most>;
         static constexpr Dimension dimension(const Dimension& cv, const Dimension& most) { return cv * most; }
 
+        // E min(L, m)^2 is 1 + c^2 less E max(L^2 - m^2, 0), and 2 m E min(L, m) - m^2 with E max(m - L, 0)^2: all but
+        // E min(L, m) rise with the spread, as expectations of convex functions of lengths of equal mean.
+        template <class T> static Limits<T> enclosure(const Limits<T>& cv, const Limits<T>& most)
+        {
+            const T two(2.0), zero(0.0), endless(infinite);
+            const T rise = cv.high * cv.high - cv.low * cv.low, rounded = T(1e-13) * (cv.high * cv.high + T(1.0));
+            const auto square = [](const T& c, const T& m) { return routine<cut_square>(c, m); };
+            const auto fall = [&](const T& m) { // of 2 m E min(L, m)
+                const T at_low = routine<cut_mean>(cv.low, m), at_high = routine<cut_mean>(cv.high, m);
+                return select(m < endless, two * m * (at_low - at_high + T(1e-13) * at_low), endless);
+            };
+            const T least = max(most.low, zero), greatest = max(most.high, zero);
+            return {
+                max(max(square(cv.low, least) - fall(least), square(cv.high, least) - rise - rounded), zero),
+                min(square(cv.high, greatest) + fall(greatest), square(cv.low, greatest) + rise + rounded)};
+        }
         static double value(double cv, double most)
         { return cv >= 0 && most == most ? Lognormal(cv).square_least(max(most, 0.0)) : cv + most; }
     };
@@ -77,6 +93,7 @@ namespace roofslate::quantities
     // Integrals over lengths by the normal deviate: six panels of sixteen Gauss-Legendre points.
     struct length_integral
     {
+        static constexpr double operations = 600;
         template <class F> static double over(double low, double high, const F& f)
         {
             static constexpr double at[]{
@@ -129,6 +146,7 @@ namespace roofslate::quantities
     struct expected_longest
     {
         static constexpr const char* name = "expected_longest";
+        static constexpr double operations = length_integral::operations;
         static constexpr const char* latex = "L_{(n)}";
         static constexpr int arity = 3;
         static constexpr std::array<signed char, 3> directions{1, 0, 1};
@@ -140,6 +158,22 @@ namespace roofslate::quantities
         static constexpr Dimension dimension(const Dimension& n, const Dimension& cv, const Dimension& most)
         { return roofslate::count(n) * cv * most; }
 
+        // The longest below m is m and the longest at all, less the larger of both. Expectations of the two latter rise
+        // with the spread if n is at least 1.
+        template <class T> static Limits<T> enclosure(const Limits<T>& n, const Limits<T>& cv, const Limits<T>& most)
+        {
+            const T one(1.0), zero(0.0), endless(infinite), rounding(1e-11);
+            const auto longest = [](const T& k, const T& c, const T& m) { return routine<expected_longest>(k, c, m); };
+            const auto rise = [&](const T& k) { // without m
+                const T at_high = longest(k, cv.high, endless);
+                return at_high - longest(k, cv.low, endless) + rounding * at_high;
+            };
+            const T least = max(most.low, zero), greatest = max(most.high, zero);
+            const T from_high = longest(n.low, cv.high, least) - rise(n.low);
+            const T low = max(from_high, routine<cut_mean>(cv.high, least) * (one - rounding));
+            const T high = min(longest(n.high, cv.low, greatest) + rise(n.high), greatest);
+            return {select(n.low >= one, low, zero), select(n.high >= one, high, greatest)};
+        }
         static double value(double n, double cv, double most)
         {
             if (!(n >= 0 && cv >= 0) || most != most)
@@ -227,6 +261,7 @@ namespace roofslate::quantities
     struct expected_longest_rest
     {
         static constexpr const char* name = "expected_longest_rest";
+        static constexpr double operations = length_integral::operations;
         static constexpr const char* latex = "R_{(n)}";
         static constexpr int arity = 3;
         static constexpr std::array<signed char, 3> directions{1, 0, 1};
@@ -238,6 +273,27 @@ namespace roofslate::quantities
         static constexpr Dimension dimension(const Dimension& n, const Dimension& cv, const Dimension& most)
         { return expected_longest::dimension(n, cv, most); }
 
+        // 1 - G is E min(L, t) over E min(L, m). Both fall with the spread, so (1 - G)^n has the values of its ends as
+        // limits, divided and multiplied by the n-th power of the ratio of the means: 1 without a limit of lengths.
+        template <class T> static Limits<T> enclosure(const Limits<T>& n, const Limits<T>& cv, const Limits<T>& most)
+        {
+            const T one(1.0), zero(0.0), endless(infinite), rounding(1e-11);
+            const auto longest = [](const T& k, const T& c, const T& m) {
+                return routine<expected_longest_rest>(k, c, m);
+            };
+            const auto fall = [&](const T& k, const T& m) { // logarithm of that power
+                const T ratio = routine<cut_mean>(cv.high, m) / routine<cut_mean>(cv.low, m);
+                return k * max(log(ratio), T(-1e3)) - rounding;
+            };
+            const T least = max(most.low, zero), greatest = max(most.high, zero);
+            const T at_low = longest(n.low, cv.low, least), at_high = longest(n.high, cv.high, greatest);
+            const T power_low = exp(min(-fall(n.low, least), T(600.0))), power_high = exp(fall(n.high, greatest));
+            const T low = at_low - (power_low - one) * (least - at_low) - rounding * at_low;
+            const T high = at_high + (one - power_high) * (greatest - at_high) + rounding * at_high;
+            return {
+                select(least < endless, max(low, zero), at_low * (one - rounding)),
+                select(greatest < endless, min(high, greatest), at_high * (one + rounding))};
+        }
         static double value(double n, double cv, double most)
         {
             if (!(n >= 0 && cv >= 0) || most != most)
@@ -272,7 +328,7 @@ namespace roofslate::quantities
             double share_beyond(double z, double at) const
             {
                 const double s = length.s();
-                return max((normal_below(s - z) - at * normal_below(-z) - beyond) / mean, 0.0);
+                return min(max((normal_below(s - z) - at * normal_below(-z) - beyond) / mean, 0.0), 1.0);
             }
             template <class F> double over(const F& f) const
             {

@@ -24,7 +24,7 @@ namespace roofslate
         // number falls with the square if the formula is not short. No clock decides: all machines agree.
         std::size_t most_stretches(const Comparison& c)
         {
-            constexpr double all = 32768, fewest = 256, short_formula = 160, of_routine = 50;
+            constexpr double all = 32768, fewest = 256, short_formula = 160;
             std::vector<char> varies(std::size_t(c.graph.size()), 0);
             double length = 0;
             for (const int i : in_order(c.graph, {c.lhs, c.rhs}, [](int) { return false; }))
@@ -34,7 +34,7 @@ namespace roofslate
                 so = i == c.unknown.leaf;
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                     so = char(so | varies[std::size_t(n.argument[k])]);
-                length += so ? 1 + (n.op == Op::routine ? of_routine : 0) : 0;
+                length += so ? 1 + (n.op == Op::routine ? n.routine->operations : 0) : 0;
             }
             const double share = std::min(1.0, short_formula / length);
             return std::size_t(std::max(fewest, all * share * share));

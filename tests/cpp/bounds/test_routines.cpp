@@ -1,7 +1,7 @@
 // Bounds of routines: every value at a point of a box is within the interval that its routine gives for the box.
 #include "roofslate/bounds/interval.hpp"
 #include "roofslate/language/distributions.hpp"
-#include "roofslate/quantities/sessions.hpp"
+#include "roofslate/quantities/rollouts.hpp"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -10,7 +10,7 @@ namespace roofslate
     namespace
     {
         using quantities::normal_quantile;
-        constexpr std::size_t boxes = 100000, points = 4;
+        constexpr std::size_t points = 4;
 
         struct Domain // of an argument
         {
@@ -55,7 +55,10 @@ namespace roofslate
             std::vector<Domain> domains_;
             std::mt19937_64 random_{7};
         };
-        template <class R> void expect_enclosed(const std::vector<Domain>& domains, double most_unknown = 0)
+        template <class R> void expect_enclosed(
+            const std::vector<Domain>& domains,
+            double most_unknown = 0,
+            std::size_t boxes = 100000)
         {
             const Routine& routine = as_routine<R>::entry;
             Boxes all(domains);
@@ -105,6 +108,18 @@ namespace roofslate
             expect_enclosed<quantities::lognormal_share>({{1e-9, 1e9}, {1e-6, 1e6}});
             expect_enclosed<quantities::lognormal_share>({{0.9, 1.2}, {1e-3, 1}});
         }
+        TEST(Routines, ValuesOfCutLengthsLieWithinTheBoundsOfABox)
+        {
+            const Domain cv{1e-3, 1e3}, cut{1e-3, 1e4}, count{0.5, 1e6};
+            expect_enclosed<quantities::cut_square>({cv, cut}, 0, 20000);
+            expect_enclosed<quantities::cut_square>({{0.01, 3}, {0.5, 3}}, 0, 20000);
+            expect_enclosed<quantities::expected_longest>({count, cv, cut}, 0, 5000);
+            expect_enclosed<quantities::expected_longest>({{1, 1e3}, {0.01, 3}, {0.5, 30}}, 0, 5000);
+            expect_enclosed<quantities::expected_longest>({count, cv, {infinite, infinite}}, 0, 5000);
+            expect_enclosed<quantities::expected_longest_rest>({count, cv, cut}, 0, 5000);
+            expect_enclosed<quantities::expected_longest_rest>({count, cv, {infinite, infinite}}, 0, 5000);
+            expect_enclosed<quantities::expected_longest_rest>({{1, 1e3}, {0.01, 3}, {0.5, 30}}, 0, 5000);
+        }
         // Of a box that shrinks to a point little more is left than the value: what was lost is lost in proportion.
         TEST(Routines, BoundsCloseInOnTheValue)
         {
@@ -125,6 +140,10 @@ namespace roofslate
                     1e3 * by);
                 EXPECT_LT(width(as_routine<quantities::gamma_share>::entry, {1.2, 1, 0.3}, by), 30 * by);
                 EXPECT_LT(width(as_routine<quantities::gamma_quantile>::entry, {0.9, 1, 0.3}, by), 30 * by);
+                EXPECT_LT(width(as_routine<quantities::cut_square>::entry, {2, 3}, by), 30 * by);
+                EXPECT_LT(width(as_routine<quantities::cut_square>::entry, {100, 3}, by), 30 * by);
+                EXPECT_LT(width(as_routine<quantities::expected_longest>::entry, {64, 0.8, 4}, by), 30 * by);
+                EXPECT_LT(width(as_routine<quantities::expected_longest_rest>::entry, {64, 0.8, 4}, by), 300 * by);
             }
         }
         TEST(Routines, SharesOfWhatIsFarFromAllAreExact)

@@ -307,3 +307,14 @@ def test_a_reason_tells_of_the_memory():
     assert result["reason"].values.tolist() == ["never", f"never: memory holds {capacity:.3g} of 256 sequences"]
     of_batch = rs.solve("batch_size", "time_per_output_token <= 0.1 ms", cell, input_tokens=60_000)
     assert of_batch["reason"].item() == "never"
+
+
+def test_a_spread_of_rollouts_is_found_on_both_sides_of_its_peak():
+    """The longest of a batch grows with the spread, and falls where most of the tokens are beyond the limit."""
+    batch = {"rollouts_per_batch": 47, "output_tokens": 520, "rollout_length_limit": 16_000}
+    roots = rs.solve("rollout_length_cv", "longest_rollout_tokens >= 5000", batch, at="all")
+    assert roots["reason"].item() == ""
+    below, above = roots.to_numpy().tolist()
+    assert 2 < below < 3 < 400 < above < 500
+    for x, holds in ((0.999 * below, False), (1.001 * below, True), (0.999 * above, True), (1.001 * above, False)):
+        assert (rs.value("longest_rollout_tokens", batch, rollout_length_cv=x) >= 5000) == holds

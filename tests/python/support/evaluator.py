@@ -45,7 +45,7 @@ def minimum(a: Values, b: Values) -> Values:
 
 
 def divide(a: Values, b: Values) -> Values:
-    """Divide real parts as doubles are divided: the quotient of equal numbers is 1, also of complex ones."""
+    """Divide real parts like doubles: the quotient of equal complex numbers is 1."""
     if not (np.iscomplexobj(a) or np.iscomplexobj(b)):
         return np.asarray(np.divide(a, b))
     quotient = np.asarray(np.real(a) / np.real(b), complex)
