@@ -310,7 +310,7 @@ def test_a_reason_tells_of_the_memory():
 
 
 def test_a_spread_of_rollouts_is_found_on_both_sides_of_its_peak():
-    """The longest of a batch grows with the spread, and falls where most of the tokens are beyond the limit."""
+    """The longest one grows with the spread, and falls if most tokens are beyond the limit."""
     batch = {"rollouts_per_batch": 47, "output_tokens": 520, "rollout_length_limit": 16_000}
     roots = rs.solve("rollout_length_cv", "longest_rollout_tokens >= 5000", batch, at="all")
     assert roots["reason"].item() == ""
