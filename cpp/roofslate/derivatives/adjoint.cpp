@@ -517,7 +517,7 @@ namespace roofslate
             });
             return count({graph, {}, {holds(graph, condition)}, axes}, options, short_axes).front();
         }
-        // Is it so anywhere? Equal arguments that go one way direction a row are found by bisection.
+        // Is it so anywhere? Equal arguments that go one way along a row are found by bisection.
         bool anywhere(Graph& graph, const Kink& kink, const Options& options)
         {
             if (graph[kink.where].is_constant())
