@@ -26,11 +26,15 @@ YOUNG = 7  # months
 SHORTEST, LONGEST = 1.0, 20.0  # us
 
 
+def first_month(chip: str) -> str:
+    """Return the first month whose rows are fitted."""
+    return str(pd.Period(str(rs.hardware[chip].attributes["announced"]), "M") + YOUNG)
+
+
 def rows_of(chip: str) -> pd.DataFrame:
     """Read the rows of a chip without drafts, and without its first months."""
-    rows = pd.read_csv(ROWS).drop(columns="first_token_statistic")
-    mature = pd.Period(str(rs.hardware[chip].attributes["announced"]), "M") + YOUNG
-    return rows[(rows["hardware"] == chip) & (rows["measured"] >= str(mature)) & (rows["speculation"] == "none")]
+    rows = pd.read_csv(ROWS)
+    return rows[(rows["hardware"] == chip) & (rows["measured"] >= first_month(chip)) & (rows["speculation"] == "none")]
 
 
 def logarithms(rows: pd.DataFrame, chip: str, time: float) -> np.ndarray:
@@ -41,9 +45,8 @@ def logarithms(rows: pd.DataFrame, chip: str, time: float) -> np.ndarray:
     return np.asarray(np.log(ratios))
 
 
-def fitted(chip: str) -> float:
+def fitted(chip: str, rows: pd.DataFrame) -> float:
     """Return the time in us with the smallest mean distance of logarithms."""
-    rows = rows_of(chip)
     optimum = minimize_scalar(
         lambda time: float(np.mean(np.abs(logarithms(rows, chip, time)))),
         bounds=(SHORTEST, LONGEST),
@@ -51,6 +54,17 @@ def fitted(chip: str) -> float:
         options={"xatol": 0.01},
     )
     return float(optimum.x)
+
+
+def logarithms_left_out(chip: str) -> np.ndarray:
+    """Return `logarithms` of the fitted rows, each month with the time of the others."""
+    rows = rows_of(chip)
+    months = rows["measured"].str.slice(0, 7)
+    result = np.empty(len(rows))
+    for month in months.unique():
+        of_month = months == month
+        result[of_month] = logarithms(rows[of_month], chip, fitted(chip, rows[~of_month]))
+    return result
 
 
 def written(text: str, chip: str, time: float, source: str) -> str:
@@ -68,7 +82,7 @@ def written(text: str, chip: str, time: float, source: str) -> str:
 def main() -> None:
     """Fit the chips, and rewrite the preset file."""
     text = PRESETS.read_text(encoding="utf-8")
-    times = {die: fitted(die) for die in dict.fromkeys(DIES.values())}
+    times = {die: fitted(die, rows_of(die)) for die in dict.fromkeys(DIES.values())}
     for chip, die in DIES.items():
         how = "fitted to" if chip == die else f"as {die}, fitted to"
         source = f"{how} {len(rows_of(die))} rows of {die}, DeepSeek-R1, data published by the InferenceX project"

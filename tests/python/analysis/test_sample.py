@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 import xarray as xr
+from benchmarks.samples import guesses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import _core
@@ -20,16 +21,7 @@ stats = Lazy("scipy.stats")
 pytestmark = needs("scipy", reason="scipy is not installed (pip install 'roofslate[analysis]')")
 
 
-@functools.cache
-def five():
-    """Distributions of all that the ratio of over-training depends on."""
-    return {
-        "model_token_rate": stats.lognorm(0.9, scale=50e6),
-        "model_lifetime": stats.lognorm(0.5, scale=60 * 86400),
-        "decode_inefficiency": stats.uniform(1, 4),
-        "active_parameters": stats.loguniform(30e9, 300e9),
-        "optimal_tokens_per_parameter": stats.loguniform(10, 118),
-    }
+five = functools.cache(guesses)  # of all that the ratio of over-training depends on
 
 
 @functools.cache

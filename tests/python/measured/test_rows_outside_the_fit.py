@@ -19,15 +19,13 @@ kernel_times = Lazy("kernel_times")
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "accuracy.md"
 ENGINES = {"SGLang": "sglang", "TensorRT-LLM": "trtllm", "ATOM": "atom"}
 FITTED = ("MI300X", "MI355X")  # as kernel_times.DIES has them
-TOLD = ["ratio", "first_token_statistic"]  # columns that no input takes
 
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
     """Read the rows, with the ratio of predicted to measured time per output token."""
     table = pd.read_csv(kernel_times.ROWS)
-    measured = table.drop(columns=TOLD[1])
-    scores = rs.validate(measured, calibration=rs.calibration("serving")).rows
+    scores = rs.validate(table, calibration=rs.calibration("serving")).rows
     table["ratio"] = scores["predicted_time_per_output_token_s"].to_numpy() / table["time_per_output_token_s"]
     return table
 
@@ -92,7 +90,7 @@ def test_errors_by_stack(plain: pd.DataFrame) -> None:
 
 def test_errors_by_age_of_software(plain: pd.DataFrame, section: str) -> None:
     chip = plain[plain["hardware"] == "MI355X"]
-    young = chip["measured"] < "2026-01"
+    young = chip["measured"] < kernel_times.first_month("MI355X")
     assert f"the error of these {young.sum()} rows is {written(chip[young])}" in section
     assert f"of the {(~young).sum()} later ones {written(chip[~young])}." in section
 
@@ -101,7 +99,7 @@ def test_errors_by_age_of_software(plain: pd.DataFrame, section: str) -> None:
 @pytest.mark.parametrize("die", FITTED)
 def test_kernel_times_are_those_fitted(die: str, section: str) -> None:
     assert set(kernel_times.DIES.values()) == set(FITTED)
-    time = kernel_times.fitted(die)
+    time = kernel_times.fitted(die, kernel_times.rows_of(die))
     assert f"{time:.2g} µs on {die}" in section
     for chip in (chip for chip, of in kernel_times.DIES.items() if of == die):
         fact = rs.hardware[chip].facts["small_product_time"]
@@ -114,15 +112,26 @@ def test_errors_without_a_time_of_their_own(plain: pd.DataFrame, section: str) -
     chips = {chip: plain[plain["hardware"] == chip] for chip in ("MI300X", "MI355X")}
     middle = 1e6 * rs.value("small_product_time", calibration="serving")
     before = [
-        written(rows.assign(ratio=np.exp(kernel_times.logarithms(rows.drop(columns=TOLD), chip, middle))))
+        written(rows.assign(ratio=np.exp(kernel_times.logarithms(rows.drop(columns="ratio"), chip, middle))))
         for chip, rows in chips.items()
     ]
     assert f"With those {middle:.3g} µs, the error was {before[0]} on MI300X and {before[1]} on MI355X." in section
 
 
 @pytest.mark.usefixtures("fresh_catalogs")
+def test_errors_with_months_left_out(plain: pd.DataFrame, section: str) -> None:
+    """Months that set a kernel time are predicted by the other months of the chip."""
+    left_out = plain.copy()
+    for die in FITTED:
+        fitted = kernel_times.rows_of(die).index
+        left_out.loc[fitted, "ratio"] = np.exp(kernel_times.logarithms_left_out(die))
+        assert f"{written(left_out.loc[fitted])} on {die}" in section
+    assert f"all {len(plain)} runs {written(left_out)}." in section
+
+
+@pytest.mark.usefixtures("fresh_catalogs")
 def test_times_do_not_replace_each_other(section: str) -> None:
-    times = {die: float(f"{kernel_times.fitted(die):.2g}") for die in FITTED}
+    times = {die: float(f"{kernel_times.fitted(die, kernel_times.rows_of(die)):.2g}") for die in FITTED}
     low, high = (
         np.median(np.exp(kernel_times.logarithms(kernel_times.rows_of(chip), chip, times[other])))
         for chip, other in (("MI300X", "MI355X"), ("MI355X", "MI300X"))
