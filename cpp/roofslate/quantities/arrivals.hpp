@@ -25,13 +25,6 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(1);
     };
-    struct prompt_policy
-    {
-        static constexpr Spec spec =
-            Spec("\\sigma_p", "1", "prefill policy (chunked into decode steps, first in separate steps)", "Q6")
-                .one_of("chunked", "first")
-                .by_default(0);
-    };
     struct max_running_sequences
     {
         static constexpr Spec spec =
@@ -212,7 +205,6 @@ namespace roofslate::quantities
         replicas,
         router,
         arrival_cv,
-        prompt_policy,
         max_running_sequences,
         replica_arrival_rate,
         replica_arrival_variation,

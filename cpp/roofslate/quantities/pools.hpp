@@ -257,7 +257,7 @@ namespace roofslate::quantities
             Spec("c_{I\\Sigma}", "USD/token", "cost per uncached input token, prefill pool if disaggregated", "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
-            in<concurrent_prefill_time, T> mixed,
+            in<prefill_delay_time, T> mixed,
             in<prefill_time, T> separate,
             in<time_per_output_token_factor, T> f,
             in<replica_price, T> p,

@@ -16,6 +16,24 @@ namespace roofslate::quantities
                 .one_of("aggregated", "disaggregated")
                 .by_default(0);
     };
+    struct prompt_policy
+    {
+        static constexpr Spec spec =
+            Spec("\\sigma_p", "1", "prefill policy (chunked into decode steps, first in separate steps)", "Q6")
+                .one_of("chunked", "first")
+                .by_default(0);
+    };
+    struct prefill_graphs
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\gamma_p",
+                "1",
+                "recorded (CUDA) graphs in prefill (none, piecewise without attention)",
+                "launch option")
+                .one_of("none", "piecewise")
+                .by_default(0);
+    };
 
     // --- prefill: tokens in the prefix cache are not prefilled again ---
 
@@ -295,8 +313,16 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("t_{Kp}", "s", "extra kernel time of a prefill pass relative to decode", "calibration");
-        template <class T> static constexpr T formula(in<eager_kernel_factor, T> f, in<kernel_overhead, T> t_K)
-        { return (f - 1.0) * t_K; }
+        template <class T> static constexpr T formula(
+            in<prefill_graphs, T> graphs,
+            in<eager_kernel_factor, T> f,
+            in<kernel_overhead, T> t_K,
+            in<layers, T> n,
+            in<kernel_time, T> t)
+        {
+            // Pieces between the attention of two layers are recorded. Attention and the write to the KV cache are not.
+            return (f - 1.0) * choose(graphs, t_K, spend(t, 2.0 * n));
+        }
     };
     struct concurrent_prefill_time
     {
@@ -326,57 +352,6 @@ namespace roofslate::quantities
         }
     };
 
-    // --- latency and throughput ---
-
-    struct prefill_interference
-    {
-        static constexpr Spec spec =
-            Spec("T_i", "s*sequence/token", "prefill interference, added time per output token", "Q13");
-        template <class T> static constexpr T formula(
-            in<serving_mode, T> mode,
-            in<running_sequences, T> B,
-            in<concurrent_prefill_time, T> T_p,
-            in<output_tokens, T> O,
-            in<lockstep_share, T> s,
-            in<prompts_per_prefill_step, T> n_m,
-            in<attention_data_parallel, T> G_d)
-        {
-            // in lockstep a sequence waits for the prompts after its own, half of them on average
-            const T before = 0.5 + 0.5 * min(n_m * G_d / B, 1.0);
-            const T added = spend(B, T_p / O);
-            return choose(mode, select(s == T(0.0), added, added * (1.0 - s * before)), T(0.0));
-        }
-    };
-    struct time_per_output_token_factor
-    {
-        static constexpr Spec spec =
-            Spec("f_o", "1", "ratio of measured to modeled time per output token (TPOT)", "calibration")
-                .positive()
-                .by_default(1)
-                .ideal(1);
-    };
-    struct loaded_time_per_output_token;
-    struct time_per_output_token
-    {
-        static constexpr Spec spec =
-            Spec("T_o", "s*sequence/token", "mean time per output token (TPOT) after the first", "R1.1")
-                .replaced_by_where<loaded_time_per_output_token, arrival_rate, session_rate>()
-                .unless_given<batch_size, pass_tokens>();
-        template <class T> static constexpr T formula(
-            in<round_time, T> t,
-            in<emitted_length, T> e,
-            in<prefill_interference, T> T_i,
-            in<time_per_output_token_factor, T> f)
-        { return (t / e + T_i) * f; }
-    };
-    struct request_overhead
-    {
-        static constexpr Spec spec =
-            Spec("\\tau_r", "s", "overhead per request (client, network, scheduler)", "calibration")
-                .range(0)
-                .by_default(0)
-                .ideal(0);
-    };
     struct prompt_work_time
     {
         static constexpr Spec spec =
@@ -417,15 +392,80 @@ namespace roofslate::quantities
             in<latency_floor, T> t_w,
             in<prompt_adapter_time, T> t_L,
             in<kernel_overhead, T> t_K,
-            in<eager_kernel_factor, T> f,
+            in<prompt_launch_time, T> launches,
             in<collective_latency, T> t_l,
             in<offloaded_weight_time, T> t_h,
             in<prompt_batch, T> B_p,
             in<prompt_work_time, T> work)
         {
-            const T fixed = n * (plus_optional(t_w, t_L) + (t_K * f + t_l));
+            const T fixed = n * (plus_optional(t_w, t_L) + (t_K + launches + t_l));
             return select(t_h == T(0.0), fixed, max(n * t_h - B_p * work, fixed));
         }
+    };
+    struct prefill_delay_time
+    {
+        static constexpr Spec spec =
+            Spec("T_d", "s/sequence", "delay of decode per prompt, by mixed batches or prefill passes", "Q13");
+        template <class T> static constexpr T formula(
+            in<prompt_policy, T> policy,
+            in<concurrent_prefill_time, T> mixed,
+            in<prefill_time, T> alone,
+            in<prompt_pass_overhead, T> fixed,
+            in<prompts_per_pass, T> n,
+            in<pipeline_stages, T> P)
+        { return choose(policy, mixed, alone + fixed / n / P); }
+    };
+
+    // --- latency and throughput ---
+
+    struct prefill_interference
+    {
+        static constexpr Spec spec =
+            Spec("T_i", "s*sequence/token", "prefill interference, added time per output token", "Q13");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<running_sequences, T> B,
+            in<prefill_delay_time, T> T_p,
+            in<output_tokens, T> O,
+            in<lockstep_share, T> s,
+            in<prompts_per_prefill_step, T> n_m,
+            in<attention_data_parallel, T> G_d)
+        {
+            // in lockstep a sequence waits for the prompts after its own, half of them on average
+            const T before = 0.5 + 0.5 * min(n_m * G_d / B, 1.0);
+            const T added = spend(B, T_p / O);
+            return choose(mode, select(s == T(0.0), added, added * (1.0 - s * before)), T(0.0));
+        }
+    };
+    struct time_per_output_token_factor
+    {
+        static constexpr Spec spec =
+            Spec("f_o", "1", "ratio of measured to modeled time per output token (TPOT)", "calibration")
+                .positive()
+                .by_default(1)
+                .ideal(1);
+    };
+    struct loaded_time_per_output_token;
+    struct time_per_output_token
+    {
+        static constexpr Spec spec =
+            Spec("T_o", "s*sequence/token", "mean time per output token (TPOT) after the first", "R1.1")
+                .replaced_by_where<loaded_time_per_output_token, arrival_rate, session_rate>()
+                .unless_given<batch_size, pass_tokens>();
+        template <class T> static constexpr T formula(
+            in<round_time, T> t,
+            in<emitted_length, T> e,
+            in<prefill_interference, T> T_i,
+            in<time_per_output_token_factor, T> f)
+        { return (t / e + T_i) * f; }
+    };
+    struct request_overhead
+    {
+        static constexpr Spec spec =
+            Spec("\\tau_r", "s", "overhead per request (client, network, scheduler)", "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
     };
     struct prefill_latency
     {
@@ -658,7 +698,7 @@ namespace roofslate::quantities
                 .replaced_by_where<pool_cost_per_input_token, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
-            in<concurrent_prefill_time, T> mixed,
+            in<prefill_delay_time, T> mixed,
             in<prefill_time, T> separate,
             in<time_per_output_token_factor, T> f,
             in<replica_price, T> p,
@@ -702,6 +742,8 @@ namespace roofslate::quantities
 
     using requests = list<
         serving_mode,
+        prompt_policy,
+        prefill_graphs,
         prefix_hit_rate,
         prefix_length,
         fresh_input_tokens,
@@ -728,13 +770,14 @@ namespace roofslate::quantities
         prompts_per_pass,
         prompt_launch_time,
         concurrent_prefill_time,
+        prompt_work_time,
+        prompt_adapter_time,
+        prompt_pass_overhead,
+        prefill_delay_time,
         prefill_interference,
         time_per_output_token_factor,
         time_per_output_token,
         request_overhead,
-        prompt_work_time,
-        prompt_adapter_time,
-        prompt_pass_overhead,
         prefill_latency,
         arrival_burst,
         arrival_exponent,
