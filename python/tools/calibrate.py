@@ -44,10 +44,13 @@ def fitted(table: Table, date: str = "") -> Calibration:
         settings = {name: x for name, x in calibration(table.base).items() if name not in sought} | settings
     for column, fit in table.fits.items():
         terms = {name: tuple(ends) for name, ends in fit["terms"].items()}
-        known: dict[str, Any] = {c.name: c.value for part in parts for c in part.constants}
+        constants = [c for part in parts for c in part.constants]
+        known: dict[str, Any] = {c.name: c.value for c in constants if not c.by}
+        kinds = {c.by: runs.kinds(c.by) for c in constants if c.by}
+        by_row = {name: x for part in parts for name, x in part.of_rows(kinds).items()}
         parts.append(
             calibrate(
-                rows[runs.counted(column)],
+                rows.assign(**by_row)[runs.counted(column)],
                 terms,
                 measured=column,
                 hold_out=table.hold_out,

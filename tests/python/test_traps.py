@@ -186,7 +186,7 @@ def test_f1_a_result_says_whether_it_is_a_bound_and_both_stand_in_one_table() ->
     assert all(both[name].attrs["basis"] == "floor | estimate" for name in outputs)
     table = both.to_dataframe()
     assert table.loc["floor"].tolist() == pytest.approx([13.2, 0.079, 0.92], rel=0.01)
-    assert table.loc["serving"].tolist() == pytest.approx([35.7, 1.82, 2.60], rel=0.1)  # whatever is fitted next
+    assert table.loc["serving"].tolist() == pytest.approx([35.9, 2.05, 2.64], rel=0.1)  # whatever is fitted next
     assert rs.evaluate("pass_time", SERVER, concurrency=64).attrs["basis"] == "floor"
     assert "estimate" in repr(rs.deploy(EXPERTS, objective="cost_per_token"))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import shown
 from roofslate.deployment.command_flags import read_commands
-from roofslate.deployment.graph_limits import GRAPH_DEFAULTS, graph_limit, read_graph_limit
+from roofslate.deployment.graph_limits import GRAPH_DEFAULTS, graph_limit, read_graph_limit, read_prefill
 from roofslate.deployment.repositories import catalog_model
 from roofslate.deployment.served import free_memory_share
 from roofslate.errors import InputTypeError, ValueRangeError
@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandScenario", "from_command"]
 
-_PAGES = {"vllm": "vLLM", "dynamo": "vLLM", "trtllm": "TensorRT-LLM", "sglang": "SGLang"}
-_LATENT_PAGES = {
-    "vllm": "vLLM MLA",
-    "dynamo": "vLLM MLA",
-    "trtllm": "TensorRT-LLM DeepSeek",
-    "sglang": "SGLang FlashMLA",
-}
-
 
 class CommandScenario(WithScenario):
     """The scenario of a launch command, a dict that every call takes by position.
@@ -42,7 +34,7 @@ class CommandScenario(WithScenario):
         Name and version of the engine whose documented flags it was read with.
     ignored : dict of str to str
         Flags, and words around the command, that change no input of the model, with their values.
-    defaults : dict of str to int
+    defaults : dict of str to int or bool
         Absent flags that set an input, with the value that this version of the engine chooses, some by the chip.
     notes : tuple of str
         Assumptions, and inputs that a command does not say.
@@ -145,13 +137,14 @@ class _Reading:
         """Join the inputs of the command and of the caller, which win."""
         preset = self._model()
         self.routed = preset is not None and float(preset.values.get("experts", 1)) > 1
+        self.latent = preset is not None and float(preset.values.get("kv_latent_size", 0)) > 0
         key = self.options.key
         self._fill_defaults()
         read = {"sglang": self._sglang, "trtllm": self._trtllm}.get(key, self._vllm)
-        used = read() | self._graphs()
+        used = read() | self._graphs() | self._prefill()
         self._weights(preset, used)
         self._words("kv_format", used)
-        self._pages(preset)
+        self.inputs["engine"] = self.options.pages(latent=self.latent)
         self._ignore_rest(self.main, used)
         self._memory_share()
         if "draft_length" in self.inputs and not {"acceptance_rate", "acceptance_length", "speculator"} & {*self.given}:
@@ -346,11 +339,24 @@ class _Reading:
         """Read the largest batch from a recorded graph, per attention group."""
         drafts, default = self.inputs.get("draft_length", 0), self.graph_default
         most, defaults, used = read_graph_limit(self.engine, self.main.values, self._key, drafts, default)
-        if most is not None and "max_graph_batch_size" not in self.given:
-            self.inputs["max_graph_batch_size"] = most
-            self.defaults |= defaults
-            self.chosen = {"max_graph_batch_size"} if defaults else set()
+        if most is not None:
+            self._read({"max_graph_batch_size": most}, defaults)
         return used
+
+    def _prefill(self) -> set[str]:
+        """Read whether prompts wait for decode steps, and run from recorded graphs."""
+        choices, absent, used = read_prefill(self.engine, self.main.values, self._key, self.latent)
+        if "serving_mode" in self.inputs:
+            choices.pop("prompt_policy", None)  # decode reads no prompts
+        self._read(choices, absent)
+        return used
+
+    def _read(self, inputs: Mapping[str, Any], absent: Mapping[str, int]) -> None:
+        """Add inputs that the caller does not give, with the absent flags behind them."""
+        added = {name: x for name, x in inputs.items() if name not in self.given}
+        self.inputs |= added
+        self.defaults |= absent if added else {}
+        self.chosen |= {*added} if absent else set()
 
     def _only(self, value: Any, *flags: str) -> set[str]:
         """Flags with this value, for which they have an effect."""
@@ -380,11 +386,6 @@ class _Reading:
             self.inputs["weight_format"] = choice
         if preset is not None and self.inputs.get("weight_format") == preset.values.get("weight_format"):
             self.inputs.pop("weight_format", None)
-
-    def _pages(self, preset: Preset | None) -> None:
-        """The preset of the engine's pages."""
-        latent = preset is not None and float(preset.values.get("kv_latent_size", 0)) > 0
-        self.inputs["engine"] = (_LATENT_PAGES if latent else _PAGES)[self.options.key]
 
     def _memory_share(self) -> None:
         """Read the share of a chip's memory as a share of the memory left by the weights."""

@@ -1,4 +1,4 @@
-"""Largest batches from recorded (CUDA) graphs, by launch options."""
+"""Steps from recorded (CUDA) graphs, and prompts in steps of decode, by launch options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from roofslate.errors import ValueRangeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["GRAPH_DEFAULTS", "graph_limit", "read_graph_limit"]
+__all__ = ["GRAPH_DEFAULTS", "graph_limit", "read_graph_limit", "read_prefill"]
 
 GRAPH_DEFAULTS = {  # of commands that do not say it
     "vllm": "--max-cudagraph-capture-size",  # by chip
@@ -80,6 +80,43 @@ def read_graph_limit(
     return graph_limit(engine, {**flags, flag: default}, key, drafts), {flag: default}, {*_FLAGS}
 
 
+def read_prefill(
+    engine: str, flags: Mapping[str, Any], key: Callable[[str, Any], Any], latent: bool
+) -> tuple[dict[str, str], dict[str, bool], set[str]]:
+    """Return choices for prefill, absent flags that would set others, and used flags.
+
+    Parameters
+    ----------
+    engine, flags, key
+        As for `graph_limit`.
+    latent : bool
+        Whether the model has latent attention, for which SGLang records no long steps.
+    """
+    choices, absent, used = {"prefill_graphs": "piecewise"}, dict[str, bool](), set[str]()
+    if engine == "sglang":
+        mixed, off, backend = "--enable-mixed-chunk", "--disable-prefill-cuda-graph", "--cuda-graph-backend-prefill"
+        choices["prompt_policy"] = "chunked" if flags.get(mixed) else "first"
+        phase = _phase(flags, "prefill").get("backend")
+        written = phase or flags.get(backend)
+        disabled = flags.get(off) or flags.get("--disable-cuda-graph")
+        if written == "disabled" or (written is None and (disabled or latent)):
+            choices["prefill_graphs"] = "none"
+        absent = {flag: False for flag in (mixed, off) if flag not in flags}
+        if written is not None or disabled:
+            absent.pop(off, None)
+        used = {mixed, off, backend, *(["--cuda-graph-config"] if phase else [])}
+    elif engine == "trtllm":
+        recorded = "torch_compile_config.enable_piecewise_cuda_graph"
+        if key(recorded, None) is not True:
+            choices["prefill_graphs"] = "none"
+            absent = {f"config: {recorded}": False}
+    elif flags.get("--enforce-eager") or flags.get("--optimization-level") == 0:
+        choices["prefill_graphs"] = "none"
+    else:
+        absent = {"--enforce-eager": False}
+    return choices, absent, used
+
+
 def _without(flags: Mapping[str, Any], flag: str) -> dict[str, Any]:
     return {name: value for name, value in flags.items() if name != flag}
 
@@ -100,14 +137,18 @@ def _vllm_tokens(flags: Mapping[str, Any]) -> int | None:
     return most if most is None or batched is None else min(most, batched)
 
 
-def _sglang(flags: Mapping[str, Any]) -> int | None:
+def _phase(flags: Mapping[str, Any], phase: str) -> dict[str, Any]:
+    """Return the settings of a phase, as SGLang's JSON has them."""
     phases = flags.get("--cuda-graph-config")
     try:
         phases = json.loads(phases) if isinstance(phases, str) else phases or {}
-        decode = phases.get("decode", {})
-        chosen = {**decode}
+        return {**phases.get(phase, {})}
     except (ValueError, AttributeError, TypeError):
         raise ValueRangeError(f"--cuda-graph-config: expected JSON of phases, got {shown(phases)}") from None
+
+
+def _sglang(flags: Mapping[str, Any]) -> int | None:
+    chosen = _phase(flags, "decode")
     disabled = flags.get("--disable-cuda-graph") or flags.get("--disable-decode-cuda-graph")
     backend = flags.get("--cuda-graph-backend-decode", "disabled" if disabled else "full")
     if chosen.get("backend", backend) == "disabled":

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from roofslate.deployment.launch_flags import Flag, Process
     from roofslate.deployment.launch_options import EngineOptions
+    from roofslate.deployment.launch_writer import Flag, Process
 
 __all__ = ["LaunchCommand", "launch_command"]
 

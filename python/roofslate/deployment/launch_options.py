@@ -20,6 +20,13 @@ __all__ = ["ENGINES", "EngineOptions", "Option", "Setting", "engine_options"]
 ENGINES = ("vllm", "sglang", "trtllm", "dynamo")
 _FOLDER = Path(__file__).with_name("data")
 _WITHOUT_VALUE = ("flag", "switch")
+# Presets of their pages: the usual one, and one for latent attention.
+_PAGES = {
+    "vllm": ("vLLM", "vLLM MLA"),
+    "dynamo": ("vLLM", "vLLM MLA"),
+    "trtllm": ("TensorRT-LLM", "TensorRT-LLM DeepSeek"),
+    "sglang": ("SGLang", "SGLang FlashMLA"),
+}
 
 
 @dataclass(frozen=True)
@@ -169,6 +176,10 @@ class EngineOptions:
     def title(self) -> str:
         """Name and version."""
         return f"{self.engine} {self.version}"
+
+    def pages(self, *, latent: bool) -> str:
+        """Name the preset of the engine's pages."""
+        return _PAGES[self.key][latent]
 
     def spellings(self, program: str = "") -> Mapping[str, Option]:
         """Options of a program by each spelling."""

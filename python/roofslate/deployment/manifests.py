@@ -14,8 +14,8 @@ from roofslate.errors import ValueRangeError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roofslate.deployment.launch_flags import Flag, Process
     from roofslate.deployment.launch_options import EngineOptions
+    from roofslate.deployment.launch_writer import Flag, Process
 
 __all__ = ["manifest_of", "yaml_text"]
 

@@ -28,6 +28,7 @@ _CARRIED = {
     *("weight_format", "kv_format", "max_running_sequences", "step_token_budget", "prefill_chunk", "kv_block_size"),
     *("draft_length", "serving_mode", "replicas", "prefill_replicas", "prefill_context_parallel", "receive_interval"),
     *("kv_cache_memory_share", "prefix_hit_rate", "concurrency", "max_graph_batch_size"),
+    *("prompt_policy", "prefill_graphs"),
 }
 _KEPT_PREFIXES = ("prefix_hit_rate", "prefix_length", "shared_prompt_tokens", "hbm_prefix_cache")
 # Techniques that change the served model or its schedule: without a flag for them, an engine serves another model.
@@ -36,7 +37,7 @@ _TECHNIQUES = frozenset(
         *("kv_compression", "stored_layer_share", "kept_head_share", "kept_token_share", "selected_tokens"),
         *("windowed_kv_share", "attention_window", "index_bytes_per_token", "compute_format", "dense_format"),
         *("bits_per_weight", "bytes_per_weight", "dense_bytes_per_weight", "kv_page_groups", "in_flight_tokens"),
-        *("dram_prefix_cache", "ssd_prefix_cache", "lora_adapters", "lora_rank", "redundant_experts", "prompt_policy"),
+        *("dram_prefix_cache", "ssd_prefix_cache", "lora_adapters", "lora_rank", "redundant_experts"),
     }
 )
 _CHIPS_OF_A_NODE = 8
@@ -110,6 +111,10 @@ class Served:
         choices = lookup(name).choices
         return choices[int(value.number)] if value is not None else ""
 
+    def explicit_word(self, name: str) -> str:
+        """Word of a choice that no preset supplies, or empty."""
+        return "" if self.explicit(name) is None else self.word(name)
+
     def whole(self, name: str) -> int:
         """Whole number of an input, 1 where it is not given."""
         value = self.inputs.get(name)
@@ -134,6 +139,11 @@ class Served:
     def routed(self) -> bool:
         """Return True if the model has routed experts."""
         return "experts" in self.inputs and self.inputs["experts"].number > 1
+
+    @property
+    def is_latent(self) -> bool:
+        """Return True if the model has latent attention."""
+        return "kv_latent_size" in self.inputs and self.inputs["kv_latent_size"].number > 0
 
     @property
     def is_split(self) -> bool:

@@ -299,7 +299,7 @@ def read(
         inputs.setdefault("release_age", software.release_ages(table["measured"]))
     if "time_to_first_token" in targets.values() and "framework" in table.columns and "concurrency" in inputs:
         inputs.setdefault("receive_interval", software.receive_intervals(table["framework"], inputs, words_of_rows))
-    inputs = software.lockstep(table, inputs) | inputs
+    inputs = ({} if trains else software.schedules(table, inputs, (fixed or {}).get("prompt_policy"))) | inputs
     same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
     inputs = {name: x for name, x in inputs.items() if name not in software.SUGGESTED & {*same} - {*table.columns}}
     drafts = np.zeros(len(table), dtype=bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,26 +19,45 @@ if TYPE_CHECKING:
 
     from roofslate.presets.fits import Values
 
-__all__ = ["RELEASE", "SUGGESTED", "drafts", "lockstep", "receive_intervals", "release_ages"]
+__all__ = ["LIKELY", "RELEASE", "SUGGESTED", "drafts", "receive_intervals", "release_ages", "schedules"]
 
 RELEASE = "2026-03-01"  # ages of software count from here: the newest that the shipped tables measured
 _DAYS_OF_A_MONTH = 30.4
 # Drafts of runs without details. After prompts of random tokens, as benchmarks send them, half of the draft tokens are
 # accepted, by 210 runs of InferenceX, after texts 0.8 to 0.9. A draft is one layer of 61 and the head.
 _ACCEPTED, _DRAFT_COST = 0.5, 0.04
-# Engines that read all waiting prompts before the next decode step, unless --enable-mixed-chunk: SGLang's documentation
-# of server arguments. Sequences of equal length that began together then end together, and their clients send again.
-_PREFILL_FIRST = ("sglang",)
+# Sequences of equal length that began together end together if prompts are read first, and their clients send again.
 # No label says whether lengths were equal. Of the 130 measured rows with whole numbers of tokens on these engines, 84
 # wait in proportion to the number of clients, as in lockstep, and 46 as after random arrivals.
 _IN_LOCKSTEP = 84 / 130
-SUGGESTED = {"lockstep_share", "receive_interval", "release_age"}  # by labels, unless a caller gives them
+_CHOICES = {"prompt_policy": "chunked", "prefill_graphs": "none"}  # of engines without a default on file
+# Inputs by labels, unless a caller gives them. Lower bounds take none of the first.
+LIKELY = {"lockstep_share", *_CHOICES}
+SUGGESTED = {*LIKELY, "receive_interval", "release_age"}
 _FILE = Path(__file__).parent.parent / "presets" / "data" / "launch_options.toml"
 
 
 @functools.cache
-def _entries() -> tuple[Mapping[str, Any], ...]:
-    return tuple(read_data(_FILE)["option"])
+def _entries(kind: str) -> tuple[Mapping[str, Any], ...]:
+    return tuple(read_data(_FILE)[kind])
+
+
+def _release(version: Any) -> tuple[int, ...] | None:
+    """Return the numbers of a version, or None without any."""
+    begin = re.match(r"v?(\d+(?:\.\d+)*)", version) if isinstance(version, str) else None
+    return tuple(map(int, begin[1].split("."))) if begin else None
+
+
+@functools.lru_cache(maxsize=256)
+def _default(name: str, engine: str, version: Any) -> str:
+    """Return an engine's default of a choice."""
+    release = _release(version)
+    for entry in _entries("default"):
+        if entry["name"] == name and entry["framework"] == engine:
+            since = _release(entry.get("since"))
+            if since is None or (release is not None and release >= since):
+                return str(entry["value"])
+    return _CHOICES[name]
 
 
 def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: Values, default: float) -> Values:
@@ -58,7 +78,7 @@ def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: V
     numpy.ndarray
     """
     values = np.full(len(concurrency), default)
-    for entry in _entries():
+    for entry in _entries("option"):
         if entry["name"] != name:
             continue
         fits = np.ones(len(concurrency), dtype=bool)
@@ -87,15 +107,34 @@ def receive_intervals(frameworks: pd.Series, inputs: Mapping[str, Any], formats:
     return _launch_options("receive_interval", *_labels(frameworks, inputs, formats), default=1.0)
 
 
-def lockstep(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, Values]:
+def schedules(table: pd.DataFrame, inputs: Mapping[str, Any], policy: str | None) -> dict[str, Any]:
+    """Return inputs that follow from the engine: how prompts are scheduled and started.
+
+    An input is missing if no row differs from the usual choice. `policy` is the same for all rows.
+    """
+    choices = _choices(table)
+    return choices | _lockstep(table, {**choices, **inputs}, policy)
+
+
+def _choices(table: pd.DataFrame) -> dict[str, list[str]]:
+    if "framework" not in table.columns:
+        return {}
+    versions = table["framework_version"] if "framework_version" in table.columns else [None] * len(table)
+    engines = [framework_name(x) if isinstance(x, str) else "" for x in table["framework"]]
+    texts = [x if isinstance(x, str) else None for x in versions]
+    every = {name: [_default(name, *row) for row in zip(engines, texts, strict=True)] for name in _CHOICES}
+    return {name: words for name, words in every.items() if {*words} != {_CHOICES[name]}}
+
+
+def _lockstep(table: pd.DataFrame, inputs: Mapping[str, Any], policy: str | None) -> dict[str, Values]:
     """Return the likely share of clients in lockstep by row, if it is not 0 in all.
 
     Whole numbers of tokens may be equal lengths, drawn lengths have a broken mean.
     """
     if "framework" not in table.columns or not {"concurrency", "input_tokens", "output_tokens"} <= {*inputs}:
         return {}
-    engines = [framework_name(x) if isinstance(x, str) else "" for x in table["framework"]]
-    first = np.array([engine in _PREFILL_FIRST for engine in engines], dtype=bool)
+    policies = [policy] * len(table) if policy else inputs.get("prompt_policy", ["chunked"] * len(table))
+    first = np.array([policy == "first" for policy in policies], dtype=bool)
     lengths = np.array([inputs["input_tokens"], inputs["output_tokens"]], dtype=float)
     equal = (lengths == np.floor(lengths)).all(axis=0)
     aggregated = np.array([mode == "aggregated" for mode in inputs.get("serving_mode", ["aggregated"] * len(equal))])

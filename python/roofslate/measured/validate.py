@@ -19,6 +19,7 @@ from roofslate.grid.columns import Column
 from roofslate.grid.read import Settled
 from roofslate.grid.tables import Coded, Table, read_table
 from roofslate.measured import runs as measurements
+from roofslate.measured import software
 from roofslate.measured.anchor import refuse_repeated
 from roofslate.measured.calibration import Calibration
 from roofslate.measured.calibration import calibration as shipped_calibration
@@ -346,7 +347,7 @@ def _in_kind(source: Table, rows: pd.DataFrame, runs: Runs) -> Any:
 
 def bound_inputs(runs: Runs) -> pd.DataFrame:
     """Return the inputs of lower bounds, without those that labels only suggest."""
-    suggested = [name for name in ("lockstep_share",) if name in runs.inputs and name not in runs.rows]
+    suggested = [name for name in software.LIKELY if name in runs.inputs and name not in runs.rows]
     return runs.inputs.drop(columns=suggested)
 
 

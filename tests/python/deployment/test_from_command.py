@@ -8,6 +8,7 @@ import random
 import re
 import shlex
 import time
+import warnings
 from typing import Any
 
 import pytest
@@ -219,7 +220,8 @@ def test_batch_limits_that_the_engine_chooses(command, chip, limits):
     read = rs.from_command(command, **({} if chip is None else {"hardware": chip}))
     assert tuple(read.get(name) for name in BATCH_LIMITS) == limits
     assert all(f"{flag} " not in f"{command} " for flag in read.defaults)
-    assert bool(read.defaults) == any(limit is not None for limit in limits)
+    numbers = [flag for flag, value in read.defaults.items() if value is not False]
+    assert bool(numbers) == any(limit is not None for limit in limits)
     assert not read.ignored.keys() & read.defaults.keys()
 
 
@@ -263,7 +265,7 @@ def test_largest_batch_from_a_graph(command, chip, most, default):
     """As vLLM 0.29.0, SGLang 0.5.23 and TensorRT-LLM choose, by group of chips."""
     read = rs.from_command(command, **({} if chip is None else {"hardware": chip}))
     assert read.get("max_graph_batch_size") == most
-    assert any("graph" in flag for flag in read.defaults) == default
+    assert any("graph" in flag and value is not False for flag, value in read.defaults.items()) == default
     acts = any(word in command for word in ("eager", "graph", "-O0")) and " -cc.cudagraph_mode=FULL" not in command
     assert not (acts and any(re.search("graph|eager|compil|optim", flag) for flag in read.ignored))
 
@@ -296,10 +298,69 @@ def test_unreadable_graphs(command, config):
         rs.from_command(command, config=config)
 
 
+SERVE = f"{SGLANG} --model-path Qwen/Qwen3-32B"
+LATENT = f"{SGLANG} --model-path deepseek-ai/DeepSeek-V3 --tp 8"
+OFF = """--cuda-graph-config '{"prefill": {"backend": "disabled"}}'"""
+SPLIT = "--disaggregation-mode decode"
+TRT = "trtllm-serve Qwen/Qwen3-32B --config c.yaml"
+
+
+@pytest.mark.parametrize(
+    ("command", "policy", "graphs", "absent"),
+    [
+        (VLLM, None, "piecewise", {"--enforce-eager"}),
+        (f"{VLLM} --enforce-eager", None, "none", set()),
+        (f"{VLLM} -O0", None, "none", set()),
+        (f"{VLLM} -cc.cudagraph_mode=NONE", None, "piecewise", {"--enforce-eager"}),
+        ("python -m dynamo.vllm --model Qwen/Qwen3-32B", None, "piecewise", {"--enforce-eager"}),
+        (SERVE, "first", "piecewise", {"--enable-mixed-chunk", "--disable-prefill-cuda-graph"}),
+        (f"{SERVE} --enable-mixed-chunk", "chunked", "piecewise", {"--disable-prefill-cuda-graph"}),
+        (f"{SERVE} --disable-prefill-cuda-graph", "first", "none", {"--enable-mixed-chunk"}),
+        (f"{SERVE} --disable-cuda-graph", "first", "none", {"--enable-mixed-chunk"}),
+        (f"{SERVE} --cuda-graph-backend-prefill disabled", "first", "none", {"--enable-mixed-chunk"}),
+        (f"{SERVE} {OFF}", "first", "none", {"--enable-mixed-chunk"}),
+        (f"{SERVE} {SPLIT}", None, "piecewise", {"--enable-mixed-chunk", "--disable-prefill-cuda-graph"}),
+        (LATENT, "first", "none", {"--enable-mixed-chunk", "--disable-prefill-cuda-graph"}),
+        (f"{LATENT} --cuda-graph-backend-prefill breakable", "first", "piecewise", {"--enable-mixed-chunk"}),
+        (TRT, None, "none", {"config: torch_compile_config.enable_piecewise_cuda_graph"}),
+    ],
+)  # fmt: skip
+def test_prefill_as_the_engine_schedules_it(command, policy, graphs, absent):
+    read = rs.from_command(command, **({"config": {}} if command == TRT else {}))
+    assert (read.get("prompt_policy"), read.get("prefill_graphs")) == (policy, graphs)
+    assert {flag for flag, value in read.defaults.items() if value is False} == absent
+    assert not any("graph" in flag or "mixed" in flag for flag in read.ignored)
+    given = rs.from_command(command, prompt_policy="chunked", prefill_graphs="none", config={})
+    assert (given["prompt_policy"], given["prefill_graphs"]) == ("chunked", "none")
+    assert not any(value is False for value in given.defaults.values())
+
+
+def test_prefill_graphs_of_a_configuration_file():
+    read = rs.from_command(TRT, config={"torch_compile_config": {"enable_piecewise_cuda_graph": True}})
+    assert read["prefill_graphs"] == "piecewise"
+
+
+def test_a_schedule_by_default_may_be_without_effect():
+    read = rs.from_command(SERVE, hardware="H100")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert rs.value("kv_cache_capacity", read) > 0
+
+
+def test_prompts_in_steps_of_their_own_delay_decode():
+    load = {"concurrency": 64, "input_tokens": 1000, "output_tokens": 200, "hardware": "H100", "calibration": "serving"}
+    first, mixed = (
+        rs.value("time_per_output_token", rs.from_command(text, **load))
+        for text in (SERVE, f"{SERVE} --enable-mixed-chunk")
+    )
+    assert mixed < first < 2 * mixed
+
+
 def test_a_key_of_the_configuration_file_is_no_default():
     read = rs.from_command("trtllm-serve Qwen/Qwen3-32B --config c.yaml", config={"max_batch_size": 16})
     assert read["max_running_sequences"] == 16
-    assert read.defaults == {"--max_num_tokens": 8192, "config: cuda_graph_config.max_batch_size": 128}
+    recorded = {"config: torch_compile_config.enable_piecewise_cuda_graph": False}
+    assert read.defaults == {"--max_num_tokens": 8192, "config: cuda_graph_config.max_batch_size": 128, **recorded}
 
 
 def test_notes_say_what_is_missing():

@@ -40,7 +40,7 @@ def test_round_trip(engine, name):
     read = rs.from_command(written(engine, scenario), **load)
     for key in scenario.keys() - NOT_CARRIED:
         assert read[key] == scenario[key], key
-    by_engine = ("step_token_budget", "prefill_chunk", "max_graph_batch_size")
+    by_engine = ("step_token_budget", "prefill_chunk", "max_graph_batch_size", "prefill_graphs", "prompt_policy")
     chosen = {key: read[key] for key in by_engine if key in read}
     assert read.keys() - scenario.keys() - chosen.keys() <= {"engine", "expert_parallel", "max_running_sequences"}
     assert read["max_running_sequences"] == scenario.get("max_running_sequences", LOAD["concurrency"])
@@ -128,6 +128,33 @@ def test_lists_of_flags(engine):
             assert {*setting.words.values(), *setting.read_as} <= {*option.choices}
         for word in [*setting.words, *setting.read_as.values()]:
             assert word in rs.quantity(setting.quantity).choices
+
+
+@pytest.mark.parametrize(
+    ("engine", "inputs", "text", "note"),
+    [
+        ("sglang", {"prompt_policy": "chunked"}, "--enable-mixed-chunk", ""),
+        ("sglang", {"prompt_policy": "first"}, "", ""),
+        ("sglang", {"prefill_graphs": "none"}, "--disable-prefill-cuda-graph", ""),
+        ("sglang", {"prefill_graphs": "piecewise"}, "--cuda-graph-backend-prefill breakable", ""),  # latent attention
+        ("vllm", {"prompt_policy": "first"}, "", "prompt_policy='chunked' predicts so"),
+        ("trtllm", {"prompt_policy": "first"}, "", "prompt_policy='chunked' predicts so"),
+        ("vllm", {"prefill_graphs": "none"}, "", "--enforce-eager is for decode too"),
+        ("vllm", {"prefill_graphs": "none", "max_graph_batch_size": 0}, "--enforce-eager", ""),
+        ("trtllm", {"prefill_graphs": "piecewise"}, '"enable_piecewise_cuda_graph": true', ""),
+        ("trtllm", {"prefill_graphs": "none"}, "", ""),
+    ],
+)
+def test_prefill_as_a_command_writes_it(engine, inputs, text, note):
+    command = written(engine, {**SERVED, **inputs})
+    plain = written(engine, SERVED)
+    assert (text in str(command)) if text else (str(command) == str(plain))
+    assert [*command.notes][: len(plain.notes)] == [*plain.notes]
+    added = command.notes[len(plain.notes) :]
+    assert [note in line for line in added] == ([True] if note else [])
+    if not note:
+        read = rs.from_command(command)
+        assert all(read[name] == value for name, value in inputs.items())
 
 
 # ------------------------------------------------------------------------------------------------ numbers behind flags

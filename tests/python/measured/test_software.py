@@ -89,11 +89,43 @@ def test_clients_in_lockstep_by_labels(other: dict[str, Any], share: float | Non
     assert ("lockstep_share" in bound_inputs(runs)) == ("lockstep_share" in other)  # bounds take no suggestion
 
 
-@pytest.mark.parametrize("name", ["lockstep_share", "receive_interval"])
-def test_an_input_of_the_call_wins_over_labels(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("lockstep_share", 1), ("receive_interval", 1), ("prompt_policy", "chunked"), ("prefill_graphs", "piecewise")],
+)
+def test_an_input_of_the_call_wins_over_labels(name: str, value: Any) -> None:
     column = "predicted_time_to_first_token_s"
     by_labels, given, in_table = (
         rs.validate(pd.DataFrame([row]), **inputs).rows[column].item()
-        for row, inputs in ((RUN, {}), (RUN, {name: 1}), ({**RUN, name: 1}, {}))
+        for row, inputs in ((RUN, {}), (RUN, {name: value}), ({**RUN, name: value}, {}))
     )
     assert given == in_table != by_labels
+
+
+@pytest.mark.parametrize(
+    ("other", "policy", "graphs"),
+    [
+        ({}, "first", None),
+        ({"framework": "dynamo-sglang"}, "first", None),
+        ({"framework_version": "0.5.9"}, "first", None),
+        ({"framework_version": "v0.5.10.post1"}, "first", "piecewise"),
+        ({"framework_version": "0.6"}, "first", "piecewise"),
+        ({"framework_version": "main"}, "first", None),
+        ({"framework": "vLLM 0.9"}, None, "piecewise"),
+        ({"framework": "trtllm"}, None, None),
+        ({"framework": None}, None, None),
+        ({"prompt_policy": "chunked"}, "chunked", None),
+    ],
+)
+def test_prefill_by_engine_and_version(other: dict[str, Any], policy: str | None, graphs: str | None) -> None:
+    runs = read(pd.DataFrame([{**RUN, **other}]))
+    for name, word in (("prompt_policy", policy), ("prefill_graphs", graphs)):
+        assert runs.inputs.get(name, pd.Series([None])).iloc[0] == word
+        assert (name in bound_inputs(runs)) == (name in other)  # bounds take no suggestion
+
+
+def test_clients_of_a_service_that_mixes_are_not_in_lockstep() -> None:
+    rows = pd.DataFrame([RUN])
+    assert "lockstep_share" not in read(rows, fixed={"prompt_policy": "chunked"}).inputs
+    assert "lockstep_share" not in read(rows.assign(prompt_policy="chunked")).inputs
+    assert "lockstep_share" in read(rows.assign(framework="vllm", prompt_policy="first")).inputs

@@ -60,7 +60,10 @@ def test_rows_are_predicted_by_the_shipped_constants():
             ("time_to_first_token_s", "time_to_first_token"),
         ):
             share = 84 / 130 if row["framework"] == "sglang" else 0  # of clients in lockstep, by whole lengths
-            predicted = rs.value(output, {**cal, **point}, lockstep_share=share)
+            policy, graphs = ("first", "none") if row["framework"] == "sglang" else ("chunked", "piecewise")
+            schedule = {"prompt_policy": policy, "prefill_graphs": graphs}
+            constants = cal.at(framework=row["framework"])
+            predicted = rs.value(output, {**constants, **point, **schedule}, lockstep_share=share)
             assert rows.loc[label, f"predicted_{column}"] == pytest.approx(
                 predicted, rel=1e-12
             )  # another order of sums

@@ -76,7 +76,7 @@ def lever(row: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
         "S11": {"link_efficiency": 0.8},
         "S12": {"reference_kernel_time": 6.3e-6},
         "S13": {"activation_transfers": 39},
-        "S14": {"sequence_time": 10e-6},
+        "S14": ({"sequence_time": 0}, {"sequence_time": 10e-6}),
         "S15": {"request_overhead": 0.05},
         "S16": {"concurrency": 80},
         "S17": {"concurrency": 320},
