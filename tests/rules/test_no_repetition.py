@@ -177,6 +177,8 @@ def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
             continue
         term = value(node)
         branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
+            branches = node.args  # a limit that no point reaches
         if node is not tree and print_of(term) not in map(print_of, map(value, branches)):
             yield ast.unparse(node), term
         for up, down, apply, undo in (
@@ -212,8 +214,6 @@ CONTAINED = {
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "ridge_point"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "hidden_kv_bytes"): "the same: its balance of tokens, and no chip",
-    ("arrival_burst_factor", "replica_arrival_variation"): "at the points that are tried it exceeds its least value",
-    ("peakedness", "pooled_arrival_variation"): "the same",
     ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",
     ("own_prompt_time", "prompt_work_time"): "of a prompt as long as the mean, in the formula of all lengths",
     ("replicas_for_load", "service_load"): "called by name: of the replicas only, for any prefill pool",
@@ -225,17 +225,11 @@ CONTAINED = {
     ("pool_cost_per_input_token", "cost_per_input_token"): "the same",
     ("pool_cost_per_input_token", "prefill_replica_rate"): "a bill of all replicas, over all arrivals",
     (
-        "arrival_burst_factor",
-        "unlimited_running_sequences",
-    ): "kept from zero: at the points that are tried it is larger",
-    ("crowded_running_sequences", "unlimited_running_sequences"): "the same",
-    ("crowded_running_sequences", "replica_arrival_variation"): "the same",
-    ("prompt_step_share", "replica_arrival_variation"): "the same",
-    (
         "tokens_per_second_per_chip",
         "replica_time_per_request",
     ): "of costs, as prefill replicas may have another price",
     ("energy_per_request", "replica_time_per_request"): "the same",
+    ("inter_token_latency_quantile", "calm_gap_quantile"): "at the points that are tried each step is full",
     ("full_prompt_overhead_time", "prompt_pass_overhead"): "at the points that are tried each prompt has its own step",
     ("prompt_overhead_time", "prompt_pass_overhead"): "the same",
     ("first_batch", "lone_running_ratio"): "its excess over one, and one",
