@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from roofslate.presets.fits import Values
+    from roofslate.presets.preset import Preset
 
 __all__ = ["LIKELY", "RELEASE", "SUGGESTED", "drafts", "receive_intervals", "release_ages", "schedules"]
 
@@ -49,11 +50,11 @@ def _release(version: Any) -> tuple[int, ...] | None:
 
 
 @functools.lru_cache(maxsize=256)
-def _default(name: str, engine: str, version: Any) -> str:
-    """Return an engine's default of a choice."""
+def _default(name: str, engine: str, version: Any, latent: bool) -> str:
+    """Return an engine's default of a choice, for a model with or without latent attention."""
     release = _release(version)
     for entry in _entries("default"):
-        if entry["name"] == name and entry["framework"] == engine:
+        if entry["name"] == name and entry["framework"] == engine and entry.get("latent", latent) == latent:
             since = _release(entry.get("since"))
             if since is None or (release is not None and release >= since):
                 return str(entry["value"])
@@ -112,17 +113,19 @@ def schedules(table: pd.DataFrame, inputs: Mapping[str, Any], policy: str | None
 
     An input is missing if no row differs from the usual choice. `policy` is the same for all rows.
     """
-    choices = _choices(table)
+    choices = _choices(table, inputs["model"])
     return choices | _lockstep(table, {**choices, **inputs}, policy)
 
 
-def _choices(table: pd.DataFrame) -> dict[str, list[str]]:
+def _choices(table: pd.DataFrame, models: Sequence[Preset]) -> dict[str, list[str]]:
     if "framework" not in table.columns:
         return {}
     versions = table["framework_version"] if "framework_version" in table.columns else [None] * len(table)
     engines = [framework_name(x) if isinstance(x, str) else "" for x in table["framework"]]
     texts = [x if isinstance(x, str) else None for x in versions]
-    every = {name: [_default(name, *row) for row in zip(engines, texts, strict=True)] for name in _CHOICES}
+    latent = [float(model.values.get("kv_latent_size", 0)) > 0 for model in models]
+    rows = list(zip(engines, texts, latent, strict=True))
+    every = {name: [_default(name, *row) for row in rows] for name in _CHOICES}
     return {name: words for name, words in every.items() if {*words} != {_CHOICES[name]}}
 
 

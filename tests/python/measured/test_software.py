@@ -108,8 +108,10 @@ def test_an_input_of_the_call_wins_over_labels(name: str, value: Any) -> None:
         ({}, "first", None),
         ({"framework": "dynamo-sglang"}, "first", None),
         ({"framework_version": "0.5.9"}, "first", None),
-        ({"framework_version": "v0.5.10.post1"}, "first", "piecewise"),
-        ({"framework_version": "0.6"}, "first", "piecewise"),
+        ({"framework_version": "0.6"}, "first", None),  # latent attention
+        ({"framework_version": "0.5.9", "model": "Qwen3-32B"}, "first", None),
+        ({"framework_version": "v0.5.10.post1", "model": "Qwen3-32B"}, "first", "piecewise"),
+        ({"framework_version": "0.6", "model": "Qwen3-32B"}, "first", "piecewise"),
         ({"framework_version": "main"}, "first", None),
         ({"framework": "vLLM 0.9"}, None, "piecewise"),
         ({"framework": "trtllm"}, None, None),
