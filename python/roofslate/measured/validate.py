@@ -252,9 +252,10 @@ def validate(
         `input_tokens`, `output_tokens`; if not 1 `tensor_parallel`, `attention_data_parallel`,
         `pipeline_parallel`; `mode`, `framework`; and the measured columns: `time_per_output_token_s`,
         `time_to_first_token_s`, `request_latency_s`, `tokens_per_second_per_chip`. Any input of the registry may be a
-        column too. Rows with 1 as `doubtful_label`,
-        or "yes" as `speculation` (drafts) without a `draft_length`, are scored separately. Without a table, every
-        published measurement that the package carries.
+        column too. `framework` and `framework_version` set `prompt_policy` and `prefill_graphs`. Columns and inputs of
+        these names win. Rows with 1 as `doubtful_label`, or "yes" as `speculation` (drafts)
+        without a `draft_length`, are scored separately. Without a table, every published measurement that the package
+        carries.
     models, hardware : dict, optional
         Presets by names of the table that the catalogs do not have.
     calibration : Calibration, optional
