@@ -14,6 +14,7 @@ from roofslate.deployment.served import free_memory_share
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.grid.read import WithScenario
 from roofslate.presets.catalog import models
+from roofslate.presets.frameworks import prefill_choices
 from roofslate.presets.lookup import find_preset
 
 if TYPE_CHECKING:
@@ -345,9 +346,10 @@ class _Reading:
 
     def _prefill(self) -> set[str]:
         """Read whether prompts wait for decode steps, and run from recorded graphs."""
-        choices, absent, used = read_prefill(self.engine, self.main.values, self._key, self.latent)
-        if "serving_mode" in self.inputs:
-            choices.pop("prompt_policy", None)  # decode reads no prompts
+        by_default = prefill_choices(self.engine, self.options.version, latent=self.latent)
+        choices, absent, used = read_prefill(self.engine, self.main.values, self._key, by_default)
+        if "serving_mode" in self.inputs or self.engine != "sglang":
+            del choices["prompt_policy"]  # decode reads no prompts, other engines have no flag for it
         self._read(choices, absent)
         return used
 

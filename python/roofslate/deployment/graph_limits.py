@@ -81,7 +81,7 @@ def read_graph_limit(
 
 
 def read_prefill(
-    engine: str, flags: Mapping[str, Any], key: Callable[[str, Any], Any], latent: bool
+    engine: str, flags: Mapping[str, Any], key: Callable[[str, Any], Any], by_default: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, bool], set[str]]:
     """Return choices for prefill, absent flags that would set others, and used flags.
 
@@ -89,26 +89,29 @@ def read_prefill(
     ----------
     engine, flags, key
         As for `graph_limit`.
-    latent : bool
-        Whether the model has latent attention, for which SGLang records no long steps.
+    by_default : mapping of str to str
+        `prompt_policy` and `prefill_graphs` of a command without flags.
     """
-    choices, absent, used = {"prefill_graphs": "piecewise"}, dict[str, bool](), set[str]()
+    choices, absent, used = dict(by_default), dict[str, bool](), set[str]()
     if engine == "sglang":
         mixed, off, backend = "--enable-mixed-chunk", "--disable-prefill-cuda-graph", "--cuda-graph-backend-prefill"
-        choices["prompt_policy"] = "chunked" if flags.get(mixed) else "first"
         phase = _phase(flags, "prefill").get("backend")
         written = phase or flags.get(backend)
-        disabled = flags.get(off) or flags.get("--disable-cuda-graph")
-        if written == "disabled" or (written is None and (disabled or latent)):
+        if flags.get(mixed):
+            choices["prompt_policy"] = "chunked"
+        if written is not None:
+            choices["prefill_graphs"] = "none" if written == "disabled" else "piecewise"
+        elif flags.get(off) or flags.get("--disable-cuda-graph"):
             choices["prefill_graphs"] = "none"
-        absent = {flag: False for flag in (mixed, off) if flag not in flags}
-        if written is not None or disabled:
-            absent.pop(off, None)
+        else:
+            absent[off] = False
+        absent |= {} if flags.get(mixed) else {mixed: False}
         used = {mixed, off, backend, *(["--cuda-graph-config"] if phase else [])}
     elif engine == "trtllm":
         recorded = "torch_compile_config.enable_piecewise_cuda_graph"
-        if key(recorded, None) is not True:
-            choices["prefill_graphs"] = "none"
+        if key(recorded, None) is True:
+            choices["prefill_graphs"] = "piecewise"
+        else:
             absent = {f"config: {recorded}": False}
     elif flags.get("--enforce-eager") or flags.get("--optimization-level") == 0:
         choices["prefill_graphs"] = "none"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roofslate._base.toml import read_data
-from roofslate.presets.frameworks import framework_name
+from roofslate.presets.frameworks import LAUNCH_OPTIONS, PREFILL, framework_name, prefill_choices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,34 +29,14 @@ _ACCEPTED, _DRAFT_COST = 0.5, 0.04
 # No label says whether lengths were equal. Of the 130 measured rows with whole numbers of tokens on these engines, 84
 # wait in proportion to the number of clients, as in lockstep, and 46 as after random arrivals.
 _IN_LOCKSTEP = 84 / 130
-_CHOICES = {"prompt_policy": "chunked", "prefill_graphs": "none"}  # of engines without a default on file
 # Inputs by labels, unless a caller gives them. Lower bounds take none of the first.
-LIKELY = {"lockstep_share", *_CHOICES}
+LIKELY = {"lockstep_share", *PREFILL}
 SUGGESTED = {*LIKELY, "receive_interval", "release_age"}
-_FILE = Path(__file__).parent.parent / "presets" / "data" / "launch_options.toml"
 
 
 @functools.cache
-def _entries(kind: str) -> tuple[Mapping[str, Any], ...]:
-    return tuple(read_data(_FILE)[kind])
-
-
-def _release(version: Any) -> tuple[int, ...] | None:
-    """Return the numbers of a version, or None without any."""
-    begin = re.match(r"v?(\d+(?:\.\d+)*)", version) if isinstance(version, str) else None
-    return tuple(map(int, begin[1].split("."))) if begin else None
-
-
-@functools.lru_cache(maxsize=256)
-def _default(name: str, engine: str, version: Any, latent: bool) -> str:
-    """Return an engine's default of a choice, for a model with or without latent attention."""
-    release = _release(version)
-    for entry in _entries("default"):
-        if entry["name"] == name and entry["framework"] == engine and entry.get("latent", latent) == latent:
-            since = _release(entry.get("since"))
-            if since is None or (release is not None and release >= since):
-                return str(entry["value"])
-    return _CHOICES[name]
+def _entries() -> tuple[Mapping[str, Any], ...]:
+    return tuple(read_data(LAUNCH_OPTIONS)["option"])
 
 
 def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: Values, default: float) -> Values:
@@ -79,7 +57,7 @@ def _launch_options(name: str, rows: Mapping[str, Sequence[Any]], concurrency: V
     numpy.ndarray
     """
     values = np.full(len(concurrency), default)
-    for entry in _entries("option"):
+    for entry in _entries():
         if entry["name"] != name:
             continue
         fits = np.ones(len(concurrency), dtype=bool)
@@ -124,9 +102,9 @@ def _choices(table: pd.DataFrame, models: Sequence[Preset]) -> dict[str, list[st
     engines = [framework_name(x) if isinstance(x, str) else "" for x in table["framework"]]
     texts = [x if isinstance(x, str) else None for x in versions]
     latent = [float(model.values.get("kv_latent_size", 0)) > 0 for model in models]
-    rows = list(zip(engines, texts, latent, strict=True))
-    every = {name: [_default(name, *row) for row in rows] for name in _CHOICES}
-    return {name: words for name, words in every.items() if {*words} != {_CHOICES[name]}}
+    rows = [prefill_choices(*row[:2], latent=row[2]) for row in zip(engines, texts, latent, strict=True)]
+    every = {name: [row[name] for row in rows] for name in PREFILL}
+    return {name: words for name, words in every.items() if {*words} != {PREFILL[name]}}
 
 
 def _lockstep(table: pd.DataFrame, inputs: Mapping[str, Any], policy: str | None) -> dict[str, Values]:

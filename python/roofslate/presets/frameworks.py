@@ -1,11 +1,22 @@
-"""Names of serving frameworks: spellings in tables, and the measured name of each."""
+"""Serving frameworks: spellings of their names, and defaults for prompts."""
 
 from __future__ import annotations
 
 import functools
 import re
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["framework_name"]
+from roofslate._base.toml import read_data
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LAUNCH_OPTIONS", "PREFILL", "framework_name", "prefill_choices"]
+
+LAUNCH_OPTIONS = Path(__file__).with_name("data") / "launch_options.toml"
+PREFILL = MappingProxyType({"prompt_policy": "chunked", "prefill_graphs": "none"})  # unless a framework differs
 
 _WRITTEN = {
     "trtllm": ("trtllm", "tensorrtllm", "trt", "tensorrt", "trtllmserve"),
@@ -42,3 +53,42 @@ def framework_name(name: str) -> str:
     """
     bare = re.sub(r"[\s_/-]+", "", name.casefold())
     return _OWN.get(_BESIDE.sub("", bare), name)
+
+
+@functools.lru_cache(maxsize=256)
+def prefill_choices(framework: str, version: str | None, *, latent: bool) -> Mapping[str, str]:
+    """Schedule and launches of prompts by default in a framework.
+
+    Parameters
+    ----------
+    framework : str
+        Its own name.
+    version : str or None
+        None, and a text that begins with no number, is older than any.
+    latent : bool
+        Whether the model has latent attention.
+
+    Returns
+    -------
+    mapping of str to str
+        `prompt_policy` and `prefill_graphs`.
+    """
+    choices = dict(PREFILL)
+    release = _release(version)
+    for entry in _defaults():
+        if entry["framework"] == framework and entry.get("latent", latent) == latent:
+            since = _release(entry.get("since"))
+            if since is None or (release is not None and release >= since):
+                choices[entry["name"]] = entry["value"]
+    return MappingProxyType(choices)
+
+
+@functools.cache
+def _defaults() -> tuple[Mapping[str, Any], ...]:
+    return tuple(read_data(LAUNCH_OPTIONS)["default"])
+
+
+def _release(version: str | None) -> tuple[int, ...] | None:
+    """Return the numbers of a version, or None without any."""
+    begin = re.match(r"v?(\d+(?:\.\d+)*)", version or "")
+    return tuple(map(int, begin[1].split("."))) if begin else None
