@@ -68,29 +68,35 @@ def test_a_command_loads_no_library_of_tables(run_python, words):
     assert loaded_by(run_python, command(*shlex.split(words))) & set(HEAVY) == {"click"}
 
 
-def times_of(run_python, *codes):
-    """Return the least processor time of each program, after a first run that compiles.
+TURNS = 24
 
-    The programs run in turns.
+
+def least_times_hold(run_python, codes, holds):
+    """Compare the least processor times of programs until the comparison is true.
+
+    Each runs once to compile, then at least five times. Other work on the machine only adds to a time: more turns
+    bring it nearer to the truth.
     """
-    least = dict.fromkeys(codes, float("inf"))
-    for turn in range(6):
-        for code in codes:
-            took = run_python(f"{code}\nimport time\nprint(time.process_time())")
-            least[code] = min(least[code], float(took)) if turn else least[code]
-    return least.values()
+    least = [float("inf")] * len(codes)
+    for turn in range(TURNS):
+        took = [float(run_python(f"{code}\nimport time\nprint(time.process_time())")) for code in codes]
+        least = [min(pair) for pair in zip(least, took, strict=True)] if turn else least
+        if turn >= 5 and holds(*least):
+            return True
+    return pytest.fail(f"least times in {TURNS} turns: {least} s")
 
 
 @pytest.mark.measured
 def test_a_command_takes_little_longer_than_numpy(run_python):
-    numpy, evaluate = times_of(run_python, "import numpy", command("evaluate", *shlex.split(WORDS)))
-    assert evaluate < 3 * numpy  # it was 10 times
+    codes = ["import numpy", command("evaluate", *shlex.split(WORDS))]
+    assert least_times_hold(run_python, codes, lambda numpy, evaluate: evaluate < 3 * numpy)  # it was 10 times
 
 
 @pytest.mark.measured
 def test_a_first_result_takes_little_longer_than_xarray(run_python):
-    labels, evaluate = times_of(run_python, "import numpy, xarray, pandas", EVALUATE)
-    assert evaluate - labels < 0.35 * labels  # 0.15 s where xarray takes 0.45 s; it was 1.2 times
+    """At most 0.15 s where pandas and xarray take 0.45 s. It was 1.2 times their time."""
+    codes = ["import numpy, xarray, pandas", EVALUATE]
+    assert least_times_hold(run_python, codes, lambda labels, evaluate: evaluate - labels < 0.35 * labels)
 
 
 @pytest.mark.parametrize(
