@@ -1,6 +1,5 @@
 // The binding of single values.
-#include "roofslate/graph/numbers.hpp"
-#include "roofslate/python/binding.hpp"
+#include "roofslate/python/grid.hpp"
 #include "roofslate/run/parallel.hpp"
 #include <algorithm>
 #include <optional>
@@ -81,39 +80,38 @@ namespace roofslate::binding
                 read_fully.quantities.push_back(built_in.at(name));
         }
 
-        // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
+        // A plain number in range under a known name, or nothing: whatever else there is to say, the Python side says.
+        std::optional<Given> plain_number(const Registry& registry, const py::handle& key, const py::handle& given)
+        {
+            Py_ssize_t length;
+            double x;
+            if (PyFloat_CheckExact(given.ptr()))
+                x = PyFloat_AS_DOUBLE(given.ptr());
+            else if (PyLong_CheckExact(given.ptr()))
+                x = PyLong_AsDouble(given.ptr());
+            else
+                return {};
+            const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+            if (PyErr_Occurred())
+            {
+                PyErr_Clear();
+                return {};
+            }
+            const int quantity = registry.find({name, std::size_t(length)});
+            if (quantity < 0 || registry[quantity].spec->is_choice() || !registry[quantity].spec->admits(x))
+                return {};
+            return Given{quantity, x};
+        }
+        // All inputs, or nothing.
         std::optional<std::vector<Given>> plain_numbers(const Registry& registry, const py::dict& inputs)
         {
             std::vector<Given> numbers;
             numbers.reserve(inputs.size());
             for (const auto& [key, given] : inputs)
-            {
-                Py_ssize_t length;
-                const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
-                if (!name)
-                {
-                    PyErr_Clear();
-                    return {};
-                }
-                const int quantity = registry.find({name, std::size_t(length)});
-                double x;
-                if (PyFloat_CheckExact(given.ptr()))
-                    x = PyFloat_AS_DOUBLE(given.ptr());
-                else if (PyLong_CheckExact(given.ptr()))
-                {
-                    x = PyLong_AsDouble(given.ptr());
-                    if (x == -1 && PyErr_Occurred())
-                    {
-                        PyErr_Clear();
-                        return {};
-                    }
-                }
+                if (const std::optional<Given> g = plain_number(registry, key, given))
+                    numbers.push_back(*g);
                 else
                     return {};
-                if (quantity < 0 || registry[quantity].spec->is_choice() || !registry[quantity].spec->admits(x))
-                    return {};
-                numbers.push_back({quantity, x});
-            }
             for (const Given& g : numbers)
                 if (const int bound = registry[g.quantity].bound; bound >= 0)
                     for (const Given& other : numbers)
@@ -136,22 +134,25 @@ namespace roofslate::binding
                     return py::reinterpret_borrow<py::object>(Py_NotImplemented);
             return shown(*registry[quantity].spec, value);
         }
-        // Checked numbers by name; choices are positions.
-        std::vector<Given> checked_numbers(const Registry& registry, const py::dict& inputs)
+        // The plain numbers among inputs by name; those that are a default or an ideal value; and other inputs' names.
+        py::tuple read_numbers(const py::dict& inputs)
         {
-            std::vector<Given> numbers;
-            numbers.reserve(inputs.size());
+            const Current current;
+            py::dict numbers;
+            py::list decided, others;
             for (const auto& [key, given] : inputs)
-            {
-                const double x =
-                    PyFloat_CheckExact(given.ptr()) ? PyFloat_AS_DOUBLE(given.ptr()) : py::cast<double>(given);
-                Py_ssize_t length;
-                const char* const input = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
-                if (!input)
-                    throw py::error_already_set();
-                numbers.push_back({registry.at({input, std::size_t(length)}), x});
-            }
-            return numbers;
+                if (const std::optional<Given> g = plain_number(current.registry, key, given))
+                {
+                    const Spec& spec = *current.registry[g->quantity].spec;
+                    const py::float_ x(g->value);
+                    numbers[key] = x;
+                    if ((spec.has_default && g->value == spec.default_value)
+                        || (spec.has_ideal && g->value == spec.ideal_value))
+                        decided.append(py::make_tuple(key, x));
+                }
+                else
+                    others.append(key);
+            return py::make_tuple(numbers, decided, others);
         }
         double number(const std::string& name, const py::dict& inputs)
         {
@@ -159,12 +160,6 @@ namespace roofslate::binding
             const std::vector<Given> given = checked_numbers(current.registry, inputs);
             return Numbers(current.registry, given)[current.registry.at(name)];
         }
-        // Checked numbers that many points share.
-        struct Supply
-        {
-            explicit Supply(const py::dict& inputs) : numbers(checked_numbers(Current().registry, inputs)) {}
-            std::vector<Given> numbers;
-        };
         // Each from the same inputs, which take precedence on a supply. None if an input is missing.
         std::vector<std::optional<double>> numbers(
             const std::vector<std::string>& names,
@@ -236,14 +231,39 @@ namespace roofslate::binding
         }
     }
 
+    std::vector<Given> checked_numbers(const Registry& registry, const py::dict& inputs)
+    {
+        std::vector<Given> numbers;
+        numbers.reserve(inputs.size());
+        for (const auto& [key, given] : inputs)
+        {
+            const double x = PyFloat_CheckExact(given.ptr()) ? PyFloat_AS_DOUBLE(given.ptr()) : py::cast<double>(given);
+            Py_ssize_t length;
+            const char* const input = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+            if (!input)
+                throw py::error_already_set();
+            numbers.push_back({registry.at({input, std::size_t(length)}), x});
+        }
+        return numbers;
+    }
+    Supply::Supply(const py::dict& inputs) : numbers(checked_numbers(Current().registry, inputs)) {}
+
     void bind_evaluate(py::module_& m)
     {
+        py::class_<Supply>(m, "Supply", "Checked numbers that many calls share.")
+            .def(py::init<const py::dict&>(), py::arg("inputs"));
         m.def(
             "value",
             &plain_value,
             py::arg("quantity"),
             py::arg("inputs"),
             "One value from plain numbers; NotImplemented where the inputs are anything else or one has no effect.");
+        m.def(
+            "read_numbers",
+            &read_numbers,
+            py::arg("inputs"),
+            "Plain numbers in range, those among them that are a default or an ideal value, and names of other "
+            "inputs.");
         m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
         m.def(
             "numbers",
@@ -252,8 +272,6 @@ namespace roofslate::binding
             py::arg("inputs"),
             py::arg("supply") = py::none(),
             "Values from checked numbers, which win over those of a supply; None where an input is missing.");
-        py::class_<Supply>(m, "Supply", "Checked numbers that many points share.")
-            .def(py::init<const py::dict&>(), py::arg("inputs"));
         m.def(
             "read_fully",
             &set_read_fully,

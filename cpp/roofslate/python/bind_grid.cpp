@@ -96,8 +96,14 @@ namespace roofslate::binding
         }
     }
 
-    Grid::Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, const std::vector<std::string>& variables)
-        : graph_(checked(shape)), supplied_(read(inputs, variables)), closure_(current_.registry, graph_, supplied_)
+    Grid::Grid(
+        const std::vector<std::size_t>& shape,
+        const py::dict& inputs,
+        const std::vector<std::string>& variables,
+        const Supply* supply)
+        : graph_(checked(shape)),
+          supplied_(read(inputs, variables, supply)),
+          closure_(current_.registry, graph_, supplied_)
     {
     }
     void Grid::check_size() const
@@ -112,13 +118,17 @@ namespace roofslate::binding
         if (points > 9e18)
             throw axis_error("a grid has at most 9e18 points");
     }
-    std::vector<Supplied> Grid::read(const py::dict& inputs, const std::vector<std::string>& variables)
+    std::vector<Supplied> Grid::read(
+        const py::dict& inputs,
+        const std::vector<std::string>& variables,
+        const Supply* supply)
     {
+        const std::size_t most = inputs.size() + (supply ? supply->numbers.size() : 0);
         std::vector<Supplied> supplied;
-        supplied.reserve(inputs.size());
-        names_.reserve(inputs.size());
+        supplied.reserve(most);
+        names_.reserve(most);
         arrays_.reserve(inputs.size());
-        numbers_.reserve(inputs.size()); // views point into it
+        numbers_.reserve(most); // views point into it
         for (const auto& [key, given] : inputs)
         {
             Py_ssize_t length;
@@ -141,6 +151,19 @@ namespace roofslate::binding
             }
             names_.push_back(py::reinterpret_borrow<py::object>(key));
         }
+        const auto inputs_end = std::ptrdiff_t(supplied.size());
+        const auto is_input = [&](const Given& g) {
+            return std::any_of(supplied.begin(), supplied.begin() + inputs_end, [&](const Supplied& s) {
+                return s.quantity == g.quantity;
+            });
+        };
+        for (std::size_t k = 0; supply && k < supply->numbers.size(); ++k)
+            if (const Given& g = supply->numbers[k]; !is_input(g))
+            {
+                numbers_.push_back(g.value);
+                supplied.push_back({g.quantity, {&numbers_.back(), 0, {}}});
+                names_.emplace_back();
+            }
         for (const std::string& name : variables)
             for (Supplied& s : supplied)
                 s.variable = s.variable || name == registry()[s.quantity].name;
@@ -161,7 +184,7 @@ namespace roofslate::binding
         py::list names;
         for (std::size_t k = 0; k < supplied_.size(); ++k)
             if (closure_.was_used(supplied_[k].quantity))
-                names.append(names_[k]);
+                names.append(names_[k] ? names_[k] : py::str(std::string(registry()[supplied_[k].quantity].name)));
         return names;
     }
 
@@ -194,10 +217,16 @@ namespace roofslate::binding
     {
         GridClass grid(m, "Grid", "Inputs on the axes of a grid; what is asked of it shares one graph.");
         grid.def(
-                py::init<const std::vector<std::size_t>&, const py::dict&, const std::vector<std::string>&>(),
+                py::init<
+                    const std::vector<std::size_t>&,
+                    const py::dict&,
+                    const std::vector<std::string>&,
+                    const Supply*>(),
                 py::arg("shape"),
                 py::arg("inputs"),
-                py::arg("variables") = std::vector<std::string>())
+                py::arg("variables") = std::vector<std::string>(),
+                py::arg("supply") = py::none(),
+                "Inputs by name: a number, or an array and the positions of its axes; they win over a supply.")
             .def("used", &Grid::used, py::arg("quantities"), "The inputs that quantities take.")
             .def(
                 "at",

@@ -1,6 +1,7 @@
 // The grid as Python holds it, formulas and conditions over it, and calls that report progress.
 #pragma once
 #include "roofslate/folds/fold.hpp"
+#include "roofslate/graph/numbers.hpp"
 #include "roofslate/language/error.hpp"
 #include "roofslate/python/binding.hpp"
 #include <optional>
@@ -17,12 +18,26 @@ namespace roofslate::binding
     // The other way round, without operations that the root does not take.
     Steps steps_of(const Registry& registry, const Entry& entry);
 
+    // Checked numbers that many calls share.
+    struct Supply
+    {
+        explicit Supply(const py::dict& inputs);
+        std::vector<Given> numbers;
+    };
+    // Checked numbers by name; choices are positions.
+    std::vector<Given> checked_numbers(const Registry& registry, const py::dict& inputs);
+
     // The inputs of a call on named axes. One graph and one closure serve all that is asked of it.
     class Grid
     {
     public:
-        // `inputs`: by the name of a quantity a number, or an array and the positions of its axes.
-        Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, const std::vector<std::string>& variables);
+        // `inputs`: by the name of a quantity a number, or an array and the positions of its axes. They take precedence
+        // on a supply.
+        Grid(
+            const std::vector<std::size_t>& shape,
+            const py::dict& inputs,
+            const std::vector<std::string>& variables,
+            const Supply* supply);
         const Registry& registry() const { return current_.registry; }
         Graph& graph() { return graph_; }
         Closure& closure() { return closure_; }
@@ -40,10 +55,13 @@ namespace roofslate::binding
             const std::vector<std::size_t>& position) const;
 
     private:
-        std::vector<Supplied> read(const py::dict& inputs, const std::vector<std::string>& variables);
+        std::vector<Supplied> read(
+            const py::dict& inputs,
+            const std::vector<std::string>& variables,
+            const Supply* supply);
 
         Current current_;
-        std::vector<py::object> names_; // of the inputs
+        std::vector<py::object> names_; // of the inputs; empty for a number of a supply
         std::vector<Array> arrays_;     // kept alive
         std::vector<double> numbers_;
         Graph graph_;

@@ -9,14 +9,16 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate._base.threads import reading_by
-from roofslate.errors import InputTypeError, MissingInput
+from roofslate.errors import InputTypeError, MissingInput, RoofslateError
 from roofslate.evaluation.bands import band_variables, bands_apply, calibrated_of, requested_bands
 from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
-from roofslate.grid.basis import basis
+from roofslate.grid.basis import FLOOR_BASIS, basis
 from roofslate.grid.by_position import by_keyword
 from roofslate.grid.fit import Misfit, checks_of, is_small, misfits_of, warn_of_misfits
 from roofslate.grid.label import UnitsOfOutputs, conversions, data_array, dataset, provenance, variable
+from roofslate.grid.plans import read_by_plan
+from roofslate.grid.plausible import HIGHEST_PRICE
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
@@ -112,6 +114,10 @@ def evaluate(
     """
     if scenario is not None or DAY in inputs:
         inputs = with_scenario(scenario, inputs)
+    if out is None and bands is None and "calibration" not in inputs:
+        planned = _by_plan(outputs, inputs, dtype, threads, progress, units)
+        if planned is not None:
+            return planned
     options: dict[str, Any] = {"dtype": dtype, "threads": threads, "progress": progress, "units": units}
     result, misfits = _evaluated(outputs, inputs, out, bands, options)
     if misfits:
@@ -168,6 +174,50 @@ def _evaluated(
         return dataset(variables, grid), misfits
     ((name, only),) = variables.items()
     return data_array(name, only, grid, attrs=provenance(grid)), misfits
+
+
+def _by_plan(
+    outputs: str | Sequence[str],
+    inputs: Mapping[str, Any],
+    dtype: Any,
+    threads: int | None,
+    progress: ProgressWish,
+    units: UnitsOfOutputs | None,
+) -> xr.DataArray | xr.Dataset | None:
+    """The result of a call that its plan reads, None of other calls.
+
+    Those are: without a plan, with a warning, with an axis on which nothing depends, or with points that do not fit.
+    """
+    names = wanted_names(outputs)
+    stored = _storage(dtype)
+    converted = conversions(names, units) if units is not None else {}
+    with reading_by(threads) as count:
+        try:
+            reading = read_by_plan(tuple(names), inputs, axes=True)
+        except RoofslateError:  # the full reading names the first trouble
+            return None
+    if reading is None or reading.price > HIGHEST_PRICE:
+        return None
+    checks = reading.plan.checks
+    grid = reading.grid()
+    factors = {name: factor for name, (factor, _) in converted.items()} if converted else {}
+    try:
+        results = compute(grid, [*names, *checks], factors, stored, threads=count, progress=progress)
+    except MissingInput:
+        return None
+    if checks and not all(values.all() for values, _ in results[len(names) :]):
+        return None
+    if len({dim for _, dims in results for dim in dims}) < len(grid.sizes):
+        return None
+    variables = {}
+    for name, (values, dims) in zip(names, results, strict=False):
+        unit = converted[name][1] if name in converted else lookup(name).unit
+        variables[name] = variable(name, values, dims, unit, FLOOR_BASIS)
+    numbers = reading.numbers
+    attrs = provenance(grid, {name: numbers[name] for name in inputs if name in numbers})
+    if not isinstance(outputs, str):
+        return dataset(variables, grid, attrs=attrs)
+    return data_array(outputs, variables[outputs], grid, attrs=attrs)
 
 
 def _computed(

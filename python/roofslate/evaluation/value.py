@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from roofslate import _core
 from roofslate._base.messages import shown
-from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
-from roofslate.grid.checks import LOADS, WINDOWED, effects
-from roofslate.grid.fit import CAPACITY, LIMITED_OUTCOMES, conditions_of_point, misfits_of_point, warn_of_misfits
-from roofslate.grid.grid import Grid, Input
+from roofslate.errors import AxisError, InputTypeError, MissingInput
+from roofslate.grid.checks import LOADS, WINDOWED
+from roofslate.grid.fit import CAPACITY, LIMITED_OUTCOMES, misfits_of_point, warn_of_misfits
 from roofslate.grid.label import UnitsOfOutputs, conversions
-from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
-from roofslate.grid.layout_rules import may_train, takes_layout
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, priced_chip_trouble, warn_of_price
-from roofslate.grid.products import check_products
-from roofslate.grid.read import WithScenario, read_grid, with_scenario
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers, replaced_by
-from roofslate.presets.preset import Preset
-from roofslate.registry.registry import current, entries, kept_by_registry, lookup
-from roofslate.registry.values import input_quantity, number, wanted_names
+from roofslate.grid.layout import PARTS, layout_of_point
+from roofslate.grid.plans import NO_PRESETS, Presets, exceeds_bound, memory_checks, read_by_plan
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
+from roofslate.grid.read import read_grid, with_scenario
+from roofslate.registry.registry import current, entries, lookup
+from roofslate.registry.values import wanted_names
 from roofslate.registry.words import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from roofslate.registry.registry import Registry
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["value"]
 
@@ -99,94 +90,32 @@ def _only_name(output: object) -> str:
     return name
 
 
-class _Presets(NamedTuple):
-    """Values that the presets of a point supply together."""
-
-    numbers: dict[str, float]
-    supply: _core.Supply | None
-    overlap: bool  # several presets supply the same
-    parallel: bool  # they ask for a layout
-
-
-_NOTHING = _Presets({}, None, overlap=False, parallel=False)
-
-
-@functools.lru_cache(maxsize=1024)
-def _together(presets: tuple[Preset, ...], replaced: frozenset[str] = frozenset()) -> _Presets:
-    """Return the joint values of presets, cached for the next point with the same."""
-    each = [preset_numbers(preset) for preset in presets]
-    if replaced:
-        each = [{name: x for name, x in numbers.items() if name not in replaced} for numbers in each]
-    numbers = {name: x for supplied in each for name, x in supplied.items()}
-    overlap = len(numbers) < sum(map(len, each))
-    return _Presets(numbers, _core.Supply(numbers), overlap, is_parallel(numbers))
-
-
-@kept_by_registry
-def _memory_checks(registry: Registry, output: str, given: frozenset[str]) -> Sequence[str]:
-    """Return the memory conditions of an output, by the names of its inputs."""
-    return conditions_of_point(registry, output, given) if CAPACITY in given else ()
-
-
-_Point = tuple[dict[str, float], _Presets, "Sequence[str]"]  # numbers, numbers of presets, and memory conditions
+_Point = tuple[dict[str, float], Presets, "Sequence[str]"]  # numbers, numbers of presets, and memory conditions
 
 
 def _read_point(output: str, inputs: Mapping[str, Any]) -> _Point:
     """Read a point: checked numbers, values of its presets, and memory conditions."""
-    explicit: dict[str, float] = {}
-    presets = []
-    choices = []
-    registry = current()
-    known = registry.entries
-    for name, given in inputs.items():
-        q = known.get(name)
-        kind = type(given)
-        if (kind is float or kind is int) and q is not None and not q.choices and q.low < given < q.high:
-            explicit[name] = float(given)  # as most are, the cheapest way
-            if given == q.ideal or given == q.default:
-                choices.append((name, explicit[name]))
-        elif kind is str and q is not None and given in q.choices:
-            explicit[name] = x = float(q.choices.index(given))
-            choices.append((name, x))
-        elif name in PRESETS:
-            if not isinstance(given, (str, Preset)):
-                return _point_of_grid(output, inputs)
-            presets.append(find_preset(name, given))
-        elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
-            q = input_quantity(name)
-            explicit[name] = x = number(given, q)
-            if q.choices or x == q.ideal or x == q.default:
-                choices.append((name, x))
-        else:
-            return _point_of_grid(output, inputs)
-    origin = None
-    if type(inputs) is not dict and isinstance(inputs, WithScenario):
-        origin = inputs.members, inputs.exempt, inputs.quiet
-    plan = _plan(registry, output, tuple(explicit), tuple(presets), tuple(choices), origin)
-    if plan is None:
+    reading = read_by_plan((output,), inputs, axes=False)
+    if reading is None:
         return _point_of_grid(output, inputs)
-    supplied = plan.preset.numbers
-    if plan.bounds and _exceeds_bound(explicit, supplied, plan.bounds):
-        return _point_of_grid(output, inputs)
-    price = explicit.get(PRICE)
-    if price is None:
-        price = supplied.get(PRICE, 0.0)
-    if price > HIGHEST_PRICE:
-        warn_of_price(inputs, price)
+    plan, explicit = reading.plan, reading.numbers
+    if reading.price > HIGHEST_PRICE:
+        warn_of_price(inputs, reading.price)
     if plan.completes:
-        combined = supplied | explicit
+        combined = plan.presets.numbers | explicit
+        registry = current()
         chosen = layout_of_point(registry, output, combined)
-        if chosen and _exceeds_bound(combined, {}, registry.bounded_pairs):
+        if chosen and exceeds_bound(combined, {}, registry.bounded_pairs):
             return _point_of_grid(output, inputs)
         if chosen or not plan.trains:
             return _combined(output, combined, inputs)
-    return explicit, plan.preset, plan.checks
+    return explicit, plan.presets, plan.checks
 
 
 def _combined(output: str, numbers: dict[str, float], inputs: Mapping[str, Any]) -> _Point:
     """A point of which all inputs are its own numbers."""
     quiet = getattr(inputs, "quiet", False)
-    return numbers, _NOTHING, () if quiet else _memory_checks(current(), output, frozenset(numbers))
+    return numbers, NO_PRESETS, () if quiet else memory_checks(current(), (output,), frozenset(numbers))
 
 
 def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> _Point:
@@ -197,91 +126,5 @@ def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> _Point:
     return _combined(output, {name: float(i.values) for name, i in grid.inputs.items()}, inputs)
 
 
-class _Plan(NamedTuple):
-    """All that the names, choices and presets of a point decide."""
-
-    preset: _Presets
-    bounds: tuple[tuple[str, str], ...]  # inputs that may not exceed another one, with that one
-    checks: Sequence[str]  # memory conditions
-    trains: bool
-    completes: bool  # a rule may complete the layout
-
-
-@kept_by_registry
-def _plan(
-    registry: Registry,
-    output: str,
-    explicit: tuple[str, ...],
-    presets: tuple[Preset, ...],
-    choices: tuple[tuple[str, float], ...],
-    origin: tuple[frozenset[str], frozenset[str], bool] | None,
-) -> _Plan | None:
-    """Plan points that differ in numbers only. None: they need the full reading."""
-    replaced = frozenset[str]().union(*(replaced_by(explicit, preset) for preset in presets))
-    preset = _together(presets, replaced) if presets else _NOTHING
-    given = preset.numbers.keys() | explicit
-    if preset.overlap or given >= {*LOADS} or not _has_effect(output, explicit, presets, choices, origin):
-        return None
-    # presets are in bounds by themselves
-    bounds = () if _bounded(registry).isdisjoint(explicit) else registry.bounded_pairs
-    quiet = origin is not None and origin[2]
-    trains = "chips" in given and may_train(registry, output)
-    parallel = preset.parallel or is_parallel({**dict.fromkeys(explicit, 0.0), **dict(choices)})
-    completes = trains or ("chips" in given and parallel and takes_layout(registry, output))
-    checks = () if quiet else _memory_checks(registry, output, frozenset(given))
-    return _Plan(preset, tuple(pair for pair in bounds if given >= {*pair}), checks, trains, completes)
-
-
-@kept_by_registry
-def _bounded(registry: Registry) -> frozenset[str]:
-    """Quantities that may not exceed another one, and those others."""
-    return frozenset(name for pair in registry.bounded_pairs for name in pair)
-
-
-def _exceeds_bound(
-    explicit: Mapping[str, float], supplied: Mapping[str, float], pairs: Iterable[tuple[str, str]]
-) -> bool:
-    for name, bound in pairs:
-        x = explicit[name] if name in explicit else supplied.get(name)
-        most = explicit[bound] if bound in explicit else supplied.get(bound)
-        if x is not None and most is not None and x > most:
-            return True
-    return False
-
-
 # Inputs that may lack a part, lack a layout, disagree, be in another unit, or not fit need the full reading.
 _core.read_fully([*WINDOWED, *sorted(PARTS)], LOADS, (PRICE, HIGHEST_PRICE), (CAPACITY, LIMITED_OUTCOMES))
-_ANY = "any"  # an axis of inputs of which only the name matters
-
-
-def _has_effect(
-    output: str,
-    explicit: tuple[str, ...],
-    presets: tuple[Preset, ...],
-    choices: tuple[tuple[str, float], ...],
-    origin: tuple[frozenset[str], frozenset[str], bool] | None,
-) -> bool:
-    """Check explicit inputs for effect, which depends only on names, choices and ideal values."""
-    grid = Grid(sizes={_ANY: 1}, explicit=frozenset(explicit))
-    if origin is not None:
-        grid.members, grid.exempt, grid.quiet = origin
-    grid.exempt |= {_ANY}
-    for preset in presets:
-        grid.presets[preset.kind] = [preset]
-        replaced = replaced_by(explicit, preset)
-        for name, x in preset_numbers(preset).items():
-            if name not in replaced:
-                grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
-    decided = dict(choices)
-    for name in explicit:
-        q = lookup(name)
-        stand_in = decided.get(name)
-        grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
-    try:
-        if not grid.quiet and priced_chip_trouble(grid):  # the full reading warns of it
-            return False
-        check_products(grid)
-        _, unused = effects(grid, [output])
-    except RoofslateError:  # whatever it is, the full reading names it
-        return False
-    return not unused.errors and not unused.warnings

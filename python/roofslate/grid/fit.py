@@ -13,7 +13,7 @@ from roofslate import _core, units
 from roofslate._base.messages import warn
 from roofslate.errors import DoesNotFit, MissingInput
 from roofslate.grid.checks import used
-from roofslate.registry.registry import current, kept_by_registry
+from roofslate.registry.registry import kept_by_registry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CAPACITY",
     "LIMITED_OUTCOMES",
+    "MOST",
     "Misfit",
     "checks_of",
-    "checks_of_names",
-    "conditions_of_point",
+    "conditions_of",
     "is_small",
     "memory_conditions",
     "memory_ways",
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 CAPACITY = "hbm_capacity"
-_MOST = 1 << 16  # points at which a check is computed in addition to the outputs, otherwise bounds
+MOST = 1 << 16  # points at which a check is computed in addition to the outputs, otherwise bounds
 _NO = 0.0
 FLOOR = "floor"  # the calibration that is a bound
 
@@ -94,11 +94,6 @@ def checks_of(grid: Grid, outputs: Sequence[str]) -> list[str]:
     return _asked(grid.registry, outputs, grid.inputs)
 
 
-def checks_of_names(outputs: Sequence[str], given: Collection[str]) -> list[str]:
-    """Return the same of a table, by the names of its inputs."""
-    return _asked(current(), outputs, dict.fromkeys(given))
-
-
 def memory_conditions(grid: Grid, outputs: Sequence[str]) -> list[str]:
     """Return memory conditions of a search by estimate, so that the best point can run."""
     if CAPACITY not in grid.inputs or all(p.name == FLOOR for p in grid.presets.get("calibration", ())):
@@ -113,7 +108,7 @@ def memory_conditions(grid: Grid, outputs: Sequence[str]) -> list[str]:
 
 def is_small(grid: Grid, checks: Sequence[str]) -> bool:
     """Return True if checks may be computed like outputs, which at many points need memory."""
-    return math.prod(grid.sizes.values()) <= _MOST or all(_points(grid, check) <= _MOST for check in checks)
+    return math.prod(grid.sizes.values()) <= MOST or all(_points(grid, check) <= MOST for check in checks)
 
 
 def misfits_of(grid: Grid, checks: Sequence[str], values: Sequence[Values] = ()) -> list[Misfit]:
@@ -144,9 +139,9 @@ def misfit_of_row(check: str, numbers: Mapping[str, float], unfit: int) -> Misfi
     return replace(_misfit(check, numbers, unfit, unfit), first=True)
 
 
-def conditions_of_point(registry: Registry, output: str, given: Collection[str]) -> list[str]:
-    """Return the memory conditions of an output, by the names of given inputs."""
-    return _asked(registry, (output,), dict.fromkeys(given))
+def conditions_of(registry: Registry, outputs: Sequence[str], given: Collection[str]) -> list[str]:
+    """Return the memory conditions of outputs, by the names of given inputs."""
+    return _asked(registry, outputs, dict.fromkeys(given))
 
 
 def misfits_at(grid: Grid, checks: Sequence[str], position: Mapping[str, int]) -> list[Misfit]:

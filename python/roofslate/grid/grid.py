@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from roofslate._core import Grid as CoreGrid
+    from roofslate._core import Supply
     from roofslate.presets.preset import Preset
     from roofslate.registry.registry import Quantity, Registry
 
@@ -132,8 +133,15 @@ class Grid:
             inputs: dict[str, Any] = {
                 name: (i.values, [at[dim] for dim in i.dims]) if i.dims else i.number for name, i in self.inputs.items()
             }
-            self._core = _core.Grid(list(self.sizes.values()), inputs, list(self.variables))
-        return self._core
+            self.build(inputs)
+        return self._core  # type: ignore[return-value]
+
+    def build(self, inputs: dict[str, Any], supply: Supply | None = None) -> None:
+        """Build the engine's grid of inputs, which take precedence on a supply.
+
+        An input is a number, or an array and the positions of its axes.
+        """
+        self._core = _core.Grid(list(self.sizes.values()), inputs, list(self.variables), supply)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in vars(self).items() if name not in ("registry", "_core")}

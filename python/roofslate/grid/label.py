@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,25 +92,24 @@ def data_array(
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.DataArray:
     """A variable by itself with the axes of its grid, and with further coordinates along them."""
-    coords, indexes = _axes([str(dim) for dim in values.dims], {name: values}, grid)
-    array = _assembly().data_array(name, values, {**(more_coords or {}), **coords}, indexes)
     if attrs:
-        array.attrs = {**attrs, **array.attrs}
-    return array
+        values.attrs = {**attrs, **values.attrs}
+    coords, indexes = _axes(values.dims, {name: values}, grid)
+    return _assembly().data_array(name, values, {**more_coords, **coords} if more_coords else coords, indexes)
 
 
-def dataset(variables: Mapping[str, xr.Variable], grid: Grid, source_grid: Grid | None = None) -> xr.Dataset:
-    """Build a dataset with the axes of a grid, and provenance of `source_grid` if given."""
+def dataset(variables: Mapping[str, xr.Variable], grid: Grid, attrs: Mapping[str, str] | None = None) -> xr.Dataset:
+    """Build a dataset with the axes of a grid, and its provenance or other attributes."""
     varying = list(dict.fromkeys(str(dim) for v in variables.values() for dim in v.dims))
     coords, indexes = _axes(varying, variables, grid)
-    return _assembly().dataset(variables, coords, indexes, provenance(source_grid or grid))
+    return _assembly().dataset(variables, coords, indexes, provenance(grid) if attrs is None else attrs)
 
 
 Coords = dict[Any, "xr.Variable"]
 Indexes = dict[Any, "xr.Index"]
 
 
-def _axes(dims: Sequence[str], variables: Mapping[str, xr.Variable], grid: Grid) -> tuple[Coords, Indexes]:
+def _axes(dims: Iterable[Any], variables: Mapping[str, xr.Variable], grid: Grid) -> tuple[Coords, Indexes]:
     """Return coordinates and indexes of axes, for axes with a coordinate."""
     coords: Coords = {}
     indexes: Indexes = {}
@@ -180,6 +179,9 @@ class _Direct:
         self._labels, self._index, self._adapter = labels._simple_new, PandasIndex, PandasIndexingAdapter
         self._variable, self._index_variable = xr.Variable, xr.IndexVariable
         self._data_array, self._construct = xr.DataArray, xr.Dataset._construct_direct
+        # of xarray's own assignment of attributes, which looks for other ones, nothing is needed
+        parts = ("_variable", "_coords", "_name", "_indexes", "_close")
+        self._set: Any = [getattr(xr.DataArray, part).__set__ for part in parts]
         self._float64 = np.dtype(np.float64)
 
     def axis(self, dim: str, coord: Any, attrs: dict[str, Any]) -> tuple[xr.Variable, xr.Index]:
@@ -202,7 +204,10 @@ class _Direct:
         return filled  # type: ignore[no-any-return]
 
     def data_array(self, name: str, values: xr.Variable, coords: Coords, indexes: Indexes) -> xr.DataArray:
-        return self._data_array(values, coords, name=name, indexes=indexes, fastpath=True)
+        array = object.__new__(self._data_array)
+        for fill, part in zip(self._set, (values, coords, name, indexes, None), strict=True):
+            fill(array, part)
+        return array
 
     def dataset(
         self, variables: Mapping[str, xr.Variable], coords: Coords, indexes: Indexes, attrs: Mapping[str, Any]
@@ -263,15 +268,20 @@ def _written(number: float, unit: str) -> str:
     return _units.format(number, unit, 12)
 
 
-def provenance(grid: Grid) -> dict[str, str]:
+def provenance(grid: Grid, numbers: Mapping[str, float] | None = None) -> dict[str, str]:
+    """Write the scenario of a result: version, presets, and explicit inputs.
 
+    Of the inputs those that are one number, or `numbers` of them. A choice is its word.
+    """
+    if numbers is None:
+        numbers = {name: i.number for name, i in grid.inputs.items() if i.origin is None and not i.dims}
     attrs = {"roofslate_version": __version__}
     for keyword, presets in grid.presets.items():
         attrs[keyword] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
-    for i in grid.inputs.values():
-        if i.origin is None and not i.dims:
-            q = i.quantity
-            attrs[q.name] = q.choices[int(i.number)] if q.choices else _written(i.number, q.unit)
+    known = grid.registry.entries
+    for name, x in numbers.items():
+        q = known[name]
+        attrs[name] = q.choices[int(x)] if q.choices else _written(x, q.unit)
     return attrs | said_of(grid)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roofslate.grid.grid import Grid, Input
 
-__all__ = ["check_products", "dequantized"]
+__all__ = ["check_products", "dequantized", "may_be_dequantized"]
 
 _PRODUCTS = "compute_format"
 _STORED = ("weight_format", "dense_format")
@@ -60,6 +60,11 @@ def dequantized(grid: Grid, used: AbstractSet[str]) -> str:
                 if formats()[word].peak == "bf16" or formats()[word].peak not in peaks:
                     notes.setdefault(f"{word} is dequantized to bf16 on {chip}")
     return "; ".join(notes)
+
+
+def may_be_dequantized(grid: Grid) -> bool:
+    """Return True if there are formats to name for some outputs."""
+    return bool(dequantized(grid, {"peak_flops_bf16", *_STORED}))
 
 
 def _words(given: Input) -> Iterable[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from roofslate import _core, units
 from roofslate._base.messages import shown
+from roofslate._base.threads import reading_threads
 from roofslate.errors import (
     AxisError,
     InputTypeError,
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-__all__ = ["Settled", "WithScenario", "changed", "read_grid", "with_scenario"]
+_FLOAT64 = np.dtype(np.float64)
+
+__all__ = ["Settled", "WithScenario", "axis_of", "changed", "is_axis", "read_grid", "with_scenario"]
 
 
 class WithScenario(dict[str, Any]):
@@ -227,6 +230,23 @@ def _resolve_axis(axis: units.Axis, q: Quantity) -> Values:
         raise type(error)(f"{q.name}: {error}") from None
     check_range(values, q)
     return values
+
+
+def is_axis(given: Any, q: Quantity) -> bool:
+    """Return True for an array, a list or an `Axis` of numbers of one input."""
+    if q.choices:
+        return False
+    if isinstance(given, np.ndarray):
+        return given.ndim == 1 and given.dtype.kind in "iuf" and given.size > 0
+    return len(given) > 0 and not (isinstance(given, list) and isinstance(given[0], (list, tuple, np.ndarray)))
+
+
+def axis_of(given: Any, q: Quantity) -> Values:
+    """Return the checked values of an axis."""
+    plain = type(given) is np.ndarray and given.dtype is _FLOAT64 and given.flags.carray
+    if plain and not _core.count_outside(given, q.low, q.high, q.above_low, reading_threads()):
+        return given  # type: ignore[no-any-return]
+    return _resolve_axis(given, q) if isinstance(given, units.Axis) else numbers(given, q)
 
 
 def _add_axis(grid: Grid, q: Quantity, values: Values) -> None:

@@ -23,6 +23,9 @@ __all__ = ["ROW", "compute", "given_memory", "keep_apart", "run"]
 ROW = "row"  # the axis of a table
 
 
+_FLOAT64 = np.dtype(np.float64)
+
+
 _log = logging.getLogger(__name__)
 
 
@@ -85,21 +88,22 @@ def run(
     storage: str = "float64",
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
     """Run the engine: values and axes of each output, and counts of `columns` out of range."""
-    axes = list(grid.sizes)
+    count = thread_count(threads)
     if _log.isEnabledFor(logging.DEBUG):
-        _log.debug("%s over %s, %d threads", ", ".join(outputs), grid.sizes or "a point", thread_count(threads))
+        _log.debug("%s over %s, %d threads", ", ".join(outputs), grid.sizes or "a point", count)
     with Progress(progress) as bar:
         try:
             if columns is None:
-                results = grid.core.evaluate(list(outputs), list(out), thread_count(threads), bar.callback, storage)
+                results = grid.core.evaluate(outputs, list(out), count, bar.callback, storage)
                 outside = 0
             else:
-                results, outside = grid.core.evaluate_table(
-                    list(outputs), thread_count(threads), bar.callback, list(columns)
-                )
+                results, outside = grid.core.evaluate_table(outputs, count, bar.callback, columns)
         except MissingInput as error:
             raise explain_missing(error, grid) from None
-    return [(array, tuple(axes[k] for k in dims)) for array, dims in results], outside
+    axes = tuple(grid.sizes)
+    return [
+        (array, axes if len(dims) == len(axes) else tuple(axes[k] for k in dims)) for array, dims in results
+    ], outside
 
 
 def compute(
@@ -113,7 +117,7 @@ def compute(
     progress: ProgressWish = None,
 ) -> list[tuple[Values, tuple[str, ...]]]:
     """Return the outputs in their requested units and type, with the names of their axes."""
-    storage = "float64" if stored == np.float64 else stored.name
+    storage = "float64" if stored is _FLOAT64 else stored.name
     rounded_later = storage != "float64" and any(factor != 1.0 for factor in factors.values())  # after it was divided
     given: Sequence[Any] = out
     if rounded_later:
@@ -129,5 +133,5 @@ def compute(
                 raise AxisError(f"out for {name!r} must be a writable {stored.name} array of shape {values.shape}")
             out[k][...] = values
             values = out[k]
-        stored_results.append((values if values.dtype == stored else values.astype(stored), dims))
+        stored_results.append((values if values.dtype is stored else values.astype(stored, copy=False), dims))
     return stored_results

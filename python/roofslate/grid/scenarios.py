@@ -17,7 +17,7 @@ from roofslate.errors import AxisError, MissingInput, RoofslateWarning
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import LOADS, check_effect, check_load, used
 from roofslate.grid.columns import FEW, Column, Columns, Names, distinct
-from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
+from roofslate.grid.fit import CAPACITY, Misfit, conditions_of, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.layout import LAYOUT, complete_layout, layouts_of_rows, left_to_rule
 from roofslate.grid.layout_rules import TRAINING, refuse_both
@@ -131,7 +131,7 @@ class Scenarios:
         self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
         self.misfits: list[Misfit] = []  # of the rows computed so far
         known = CAPACITY in self._explicit | self._same.keys() or "hardware" in self._keywords
-        self._checks = checks_of_names(outputs, self._explicit) if known and not self._quiet else []
+        self._checks = conditions_of(current(), outputs, self._explicit) if known and not self._quiet else []
         if not self._keywords:
             full_grid = Grid(self._same, presets=self._presets)
             if not self._ruled:

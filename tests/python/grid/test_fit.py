@@ -66,7 +66,7 @@ def test_points_of_a_grid_too_large_for_an_array_of_answers(monkeypatch: pytest.
     fits = rs.count("memory_fits", requested)
     expected = rf"^{600 - fits} of 600 points .* up to 4\d\d GB of 80 GB a chip \(chips=2\)"
     for most in (1 << 16, 0):
-        monkeypatch.setattr(fit, "_MOST", most)
+        monkeypatch.setattr(fit, "MOST", most)
         with pytest.warns(DoesNotFit, match=expected):
             rs.evaluate("pass_time", requested)
     buffer = np.empty((2, 300))
