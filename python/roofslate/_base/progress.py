@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Progress", "ProgressWish"]
+__all__ = ["Progress", "ProgressWish", "is_unwatched"]
 
 
 _DELAY = 1.0  # seconds before a bar appears
@@ -48,9 +48,7 @@ class Progress:
         """Callback of the engine, None without an observer."""
         if callable(self._wanted):
             return self._wanted
-        if self._wanted is False or (self._wanted is None and not _watched()):
-            return None
-        return self._show
+        return None if is_unwatched(self._wanted) else self._show
 
     def _show(self, done: int, total: int | None) -> None:
         if self._bar is None:
@@ -62,8 +60,11 @@ class Progress:
         self._bar.update(done - self._bar.n)
 
 
-def _watched() -> bool:
-    return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
+def is_unwatched(requested: object) -> bool:
+    """Return True if nobody asked for a bar or looks on in a terminal or a notebook."""
+    if requested is not None:
+        return requested is False
+    return "ipykernel" not in sys.modules and not (sys.stderr is not None and sys.stderr.isatty())
 
 
 ProgressWish = bool | Callable[[int, int], None] | None

@@ -282,7 +282,8 @@ def provenance(grid: Grid, numbers: Mapping[str, float] | None = None) -> dict[s
     for name, x in numbers.items():
         q = known[name]
         attrs[name] = q.choices[int(x)] if q.choices else _written(x, q.unit)
-    return attrs | said_of(grid)
+    attrs.update(said_of(grid))
+    return attrs
 
 
 def said_of(grid: Grid) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate._base.progress import Progress, ProgressWish
+from roofslate._base.progress import Progress, ProgressWish, is_unwatched
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, MissingInput
 from roofslate.grid.checks import explain_missing
@@ -91,15 +91,18 @@ def run(
     count = thread_count(threads)
     if _log.isEnabledFor(logging.DEBUG):
         _log.debug("%s over %s, %d threads", ", ".join(outputs), grid.sizes or "a point", count)
-    with Progress(progress) as bar:
-        try:
-            if columns is None:
-                results = grid.core.evaluate(outputs, list(out), count, bar.callback, storage)
-                outside = 0
-            else:
-                results, outside = grid.core.evaluate_table(outputs, count, bar.callback, columns)
-        except MissingInput as error:
-            raise explain_missing(error, grid) from None
+    outside = 0
+    try:
+        if columns is None and is_unwatched(progress):
+            results = grid.core.evaluate(outputs, list(out), count, None, storage)
+        else:
+            with Progress(progress) as bar:
+                if columns is None:
+                    results = grid.core.evaluate(outputs, list(out), count, bar.callback, storage)
+                else:
+                    results, outside = grid.core.evaluate_table(outputs, count, bar.callback, columns)
+    except MissingInput as error:
+        raise explain_missing(error, grid) from None
     axes = tuple(grid.sizes)
     return [
         (array, axes if len(dims) == len(axes) else tuple(axes[k] for k in dims)) for array, dims in results
@@ -117,6 +120,8 @@ def compute(
     progress: ProgressWish = None,
 ) -> list[tuple[Values, tuple[str, ...]]]:
     """Return the outputs in their requested units and type, with the names of their axes."""
+    if stored is _FLOAT64 and not factors:
+        return run(grid, outputs, out=out, threads=threads, progress=progress)[0]
     storage = "float64" if stored is _FLOAT64 else stored.name
     rounded_later = storage != "float64" and any(factor != 1.0 for factor in factors.values())  # after it was divided
     given: Sequence[Any] = out
