@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,10 @@ NUMBERS: dict[str, Any] = {
     "context_length": 4096,
 }
 COSTS = {**NUMBERS, "batch_size": np.linspace(1, 3000, 7)}
+UNPRICED = {name: x for name, x in COSTS.items() if name != "chip_price"}
+PRICED_CHIP = dataclasses.replace(rs.prices["lecture"], kind="hardware")
+REPLICA = {"model": "Llama 3.1 70B", "hardware": "H100 SXM", "chips": 8, "context_length": 4096, "batch_size": [1, 8]}
+REQUEST = {"input_tokens": 1000, "output_tokens": 100}
 
 
 class _Roads:
@@ -102,10 +107,14 @@ def test_calls_that_need_no_full_reading(roads: _Roads, outputs: Any, inputs: Ma
         ("cost_per_token", {**COSTS, "chip_price": [1e-3, 3.0]}),  # more than any chip costs
         ("cost_per_token", {**COSTS, "active_parameters": [37e9, 1e12]}),  # more than all
         ("cost_per_token", {**COSTS, "layers": 3}),  # has no effect
-        ("cost_per_token", {**COSTS, "links": [1, 2]}),
+        ("cost_per_token", {**COSTS, "attention_heads": [1, 2]}),
         ("hbm_drain_time", {"hbm_capacity": [1e9, 2e9], "hbm_bandwidth": [1e12, -1]}),
         ("pass_time", {**BATCHES, "hardware": "A100 80GB SXM", "chips": 16}),  # formats that it does not multiply
-        ("pass_time", {**BATCHES, "chips": 8, "tensor_parallel": 8}),  # whose layout a rule completes
+        ("pass_time", {**REPLICA, "tensor_parallel": 4}),  # whose layout a rule completes
+        (["pass_time", "request_latency"], {**REPLICA, **REQUEST, "concurrency": 3}),  # contradicts the batches
+        ("pass_time", {**REPLICA, "overlap": ["none", "board"]}),
+        ("pass_time", {**REPLICA, "batch_size": np.array([-1.0, 8.0])}),
+        ("cost_per_token", {**UNPRICED, "hardware": PRICED_CHIP, "prices": "lecture"}),  # two prices
         ("pass_time", {**BATCHES, "kernel_time": 1e-6}),  # no lower bound
         ("pass_time", {**BATCHES, "calibration": "serving"}),
         ("pass_time", {**BATCHES, "concurrency": 4}),
@@ -124,7 +133,7 @@ def test_other_calls(roads: _Roads, outputs: Any, inputs: Mapping[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"layers": 3}, {"links": 2, "layers": 3}, {"chips": 8, "data_parallel": 2}], ids=str
+    "more", [{}, {"layers": 3}, {"attention_heads": 128, "layers": 3}, {"chips": 8, "data_parallel": 2}], ids=str
 )
 def test_members_of_a_scenario(roads: _Roads, more: Mapping[str, Any]) -> None:
     by_plan, in_full = roads.answers("cost_per_token", {**COSTS, **more}, members=True)
