@@ -19,7 +19,7 @@ from roofslate.grid.layout_rules import may_train, takes_layout
 from roofslate.grid.plausible import PRICE, priced_chip_trouble
 from roofslate.grid.products import check_products, may_be_dequantized
 from roofslate.grid.read import WithScenario, axis_of, is_axis
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers, replaced_by
+from roofslate.presets.lookup import PRESETS, find_preset, is_of_file, preset_numbers, replaced_by
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import current, kept_by_registry, lookup
 from roofslate.registry.values import input_quantity, number
@@ -88,7 +88,8 @@ def read_by_plan(outputs: tuple[str, ...], inputs: Mapping[str, Any], *, axes: b
     """Read numbers, texts with units, presets, and axes of one input each.
 
     None where the full reading has more to say: inputs are of other kinds, lack a part, contradict each other, or have
-    no effect. With `axes` also where results are no plain lower bounds, and where a rule may complete the layout.
+    no effect. With `axes` also for models of files, for results that are no plain lower bounds, and for layouts that a
+    rule may complete.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def read_by_plan(outputs: tuple[str, ...], inputs: Mapping[str, Any], *, axes: b
     for name in remaining:
         given, q = inputs[name], known.get(name)
         if name in PRESETS:
-            if not isinstance(given, (str, Preset)):
+            if not isinstance(given, (str, Preset)) or (axes and type(given) is str and is_of_file(name, given)):
                 return None
             presets.append(find_preset(name, given))
         elif isinstance(given, (str, float, int)) and not isinstance(given, bool):

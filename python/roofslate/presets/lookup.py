@@ -109,6 +109,11 @@ def find_preset(keyword: str, given: Any) -> Preset:
     raise InputTypeError(f"{keyword}: expected the name of a preset, a preset or a list of them, got {shown(given)}")
 
 
+def is_of_file(keyword: str, given: str) -> bool:
+    """Return True for a model outside of the catalog, whose file may be read with a warning."""
+    return keyword == "model" and models.named(given) is None
+
+
 def on_day(keyword: str, given: Any, day: Any) -> Any:
     """Return the price entries in force on a day, in the form of the given names.
 

@@ -4,6 +4,7 @@ A model with unclear keys takes no part in a validation.
 """
 
 import copy
+import json
 import pickle
 import warnings
 
@@ -220,6 +221,16 @@ def test_three_degrees_of_strictness():
     with pytest.raises(errors.PresetError, match="model_type: brand_new"):
         rs.Model.from_config(known_keys, strict=True)
     assert rs.Model.from_config(PLAIN, strict=True).total_parameters == read().total_parameters
+
+
+@pytest.mark.parametrize("batch_size", [[1, 2], [1, 1e9]], ids=["fits", "does not fit"])
+def test_a_call_with_a_file_warns_once(tmp_path, batch_size):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({**PLAIN, "model_type": "brand_new"}), encoding="utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rs.evaluate("pass_time", model=str(file), hardware="H100", chips=1, batch_size=batch_size, context_length=4000)
+    assert [w.category for w in caught].count(errors.PartlyRead) == 1
 
 
 def test_many_doubts_are_counted():
