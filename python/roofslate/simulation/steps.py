@@ -397,7 +397,8 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
         tokens = service.sessions.context(service.input_mean, service.output_mean)
         inputs = changed(inputs, {"input_tokens": tokens})
     _refuse_pages_of_tokens(service, inputs)
-    most = float(evaluate("memory_limited_sequences", Settled(inputs)))
+    replica = evaluate(["memory_limited_sequences", "microbatches"], Settled(inputs))
+    most, batches = (float(replica[name]) for name in ("memory_limited_sequences", "microbatches"))
     if most < 1:
         raise ValueRangeError(
             f"{most:.3g} sequences fit in the memory of a replica, rs.simulate() expects at least 1. Add chips, or "
@@ -411,7 +412,8 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     if service.prefill is not None:
         outputs.append("exposed_kv_transfer_time")
         inputs = changed(inputs, {"serving_mode": "disaggregated"})
-    table = evaluate([*outputs, "request_overhead", *fixed], changed(_without_pages(inputs), {"batch_size": sizes}))
+    given = changed(_without_pages(inputs), {"batch_size": sizes / batches})
+    table = evaluate([*outputs, "request_overhead", *fixed], given)
     one = {name: float(np.ravel(table[name].values)[0]) for name in table.data_vars}
     times = np.broadcast_to(table["round_time"].values, sizes.shape) * one["time_per_output_token_factor"]
     none = max(2 * times[0] - times[1], 0.5 * times[0])  # a step without decoding sequences
