@@ -64,6 +64,7 @@ namespace roofslate::binding
             reader.read("prompt_token_time", replicas.prompt_token_time);
             reader.read("prompt_fixed_time", replicas.prompt_fixed_time);
             reader.read("prompt_lag_time", replicas.prompt_lag_time);
+            reader.read("prompt_fixed_lag_time", replicas.prompt_fixed_lag_time);
             reader.read("emitted", replicas.emitted);
             reader.read("seats", replicas.seats);
             reader.read("token_budget", replicas.token_budget);

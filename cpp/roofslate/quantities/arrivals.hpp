@@ -104,7 +104,7 @@ namespace roofslate::quantities
     constexpr T fixed_prompt_time_of(
         in<serving_mode, T> mode,
         in<prompt_policy, T> policy,
-        in<prompt_pass_overhead, T> p_0,
+        in<stage_pass_overhead, T> p_0,
         in<time_per_output_token_factor, T> f,
         in<replica_arrival_rate, T> rate,
         const T& t,
@@ -128,7 +128,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
-            in<prompt_pass_overhead, T> p_0,
+            in<stage_pass_overhead, T> p_0,
             in<time_per_output_token_factor, T> f,
             in<replica_arrival_rate, T> rate,
             in<decode_token_time, T> t,
@@ -176,7 +176,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
-            in<prompt_pass_overhead, T> p_0,
+            in<stage_pass_overhead, T> p_0,
             in<time_per_output_token_factor, T> f,
             in<replica_arrival_rate, T> rate,
             in<full_decode_token_time, T> t,

@@ -16,7 +16,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("S_P", "s", "service time per prompt on a prefill replica", "Q6");
         template <class T> static constexpr T formula(
             in<prefill_time, T> T_p,
-            in<prompt_pass_overhead, T> p_n,
+            in<stage_pass_overhead, T> p_n,
             in<time_per_output_token_factor, T> f,
             in<single_sequence, T> one)
         { return (T_p * one + p_n) * f; }

@@ -402,6 +402,13 @@ namespace roofslate::quantities
             return select(t_h == T(0.0), fixed, max(n * t_h - B_p * work, fixed));
         }
     };
+    struct stage_pass_overhead
+    {
+        // The stages work on different prompts: the first one begins the next pass while the others end this one.
+        static constexpr Spec spec = Spec("p_{nP}", "s", "fixed time of prefill passes per pipeline stage", "R6.6");
+        template <class T> static constexpr T formula(in<prompt_pass_overhead, T> p_n, in<pipeline_stages, T> P)
+        { return p_n / P; }
+    };
     struct prefill_delay_time
     {
         static constexpr Spec spec =
@@ -410,10 +417,9 @@ namespace roofslate::quantities
             in<prompt_policy, T> policy,
             in<concurrent_prefill_time, T> mixed,
             in<prefill_time, T> alone,
-            in<prompt_pass_overhead, T> fixed,
-            in<prompts_per_pass, T> n,
-            in<pipeline_stages, T> P)
-        { return choose(policy, mixed, alone + fixed / n / P); }
+            in<stage_pass_overhead, T> fixed,
+            in<prompts_per_pass, T> n)
+        { return choose(policy, mixed, alone + fixed / n); }
     };
 
     // --- latency and throughput ---
@@ -773,6 +779,7 @@ namespace roofslate::quantities
         prompt_work_time,
         prompt_adapter_time,
         prompt_pass_overhead,
+        stage_pass_overhead,
         prefill_delay_time,
         prefill_interference,
         time_per_output_token_factor,

@@ -16,7 +16,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
-            in<prompt_pass_overhead, T> p_0,
+            in<stage_pass_overhead, T> p_0,
             in<time_per_output_token_factor, T> f,
             in<replica_arrival_rate, T> rate,
             in<running_token_time, T> t,
@@ -293,10 +293,11 @@ namespace roofslate::quantities
             in<running_token_time, T> t,
             in<emitted_length, T> e,
             in<prompt_lag_time, T> lag,
+            in<pipeline_stages, T> P,
             in<single_sequence, T> one)
         {
             const T chunked = n * (t * e / one) + prompt;
-            return choose(mode, plus_optional(choose(policy, chunked, p_0 + prompt), lag), 0.0 * prompt);
+            return choose(mode, plus_optional(choose(policy, chunked, p_0 * P + prompt), lag), 0.0 * prompt);
         }
     };
     struct decoding_slots

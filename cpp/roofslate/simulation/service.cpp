@@ -251,7 +251,7 @@ namespace roofslate::simulation
                     prefill_free_.pop();
                     ready = start + service_.prompt_fixed_time + service_.prompt_token_time * request.unread;
                     prefill_free_.push(ready);
-                    ready += service_.prompt_lag_time * request.unread + late;
+                    ready += lag_of(request.unread) + late;
                     if (start > time)
                         prefill_starts_.push_back(start);
                     request.start = start;
@@ -263,6 +263,12 @@ namespace roofslate::simulation
                     due_.push({ready, due_count_++, index, Late::reached});
                 else
                     route(index, time);
+            }
+            // From when a replica has time for the next prompt until this one is read.
+            double lag_of(double tokens) const
+            {
+                const bool fixed = service_.policy != PromptPolicy::chunked;
+                return service_.prompt_lag_time * tokens + (fixed ? service_.prompt_fixed_lag_time : 0);
             }
             // Tokens of a prompt that are in the prefix cache. Its last one is read again: it makes the first of the
             // answer.
@@ -622,7 +628,7 @@ namespace roofslate::simulation
                 for (const std::int32_t index : replica.finishing)
                 {
                     Request& request = at(index);
-                    const double lag = service_.prompt_lag_time * request.read;
+                    const double lag = lag_of(request.read);
                     request.unread = 0;
                     if (lag > 0)
                     {

@@ -36,6 +36,7 @@ namespace roofslate::simulation
         StepTimes steps{};
         double prompt_token_time = 0, prompt_fixed_time = 0;
         double prompt_lag_time = 0; // of a token: its own group takes longer than the replica gives for it
+        double prompt_fixed_lag_time = 0; // of a prompt outside of mixed steps: later stages
         double emitted = 1; // tokens of an answer that a step makes
         double seats = unlimited, token_budget = unlimited;
         double queue_room = unlimited; // requests that may wait for a seat; more are refused

@@ -279,7 +279,7 @@ def _limit(name: str, given: Any) -> float:
 
 def _check_pool(pool: PrefillPool) -> None:
     _whole("prefill.replicas", pool.replicas, 1)
-    for name in ("token_time", "fixed_time", "transfer_time", "transfer_token_time", "token_lag_time"):
+    for name in ("token_time", "fixed_time", "transfer_time", "transfer_token_time", "token_lag_time", "lag_time"):
         x = getattr(pool, name)
         if x is not None and (not is_number(x) or not 0 <= x < math.inf):
             raise ValueRangeError(f"prefill.{name} must be a number of at least 0, got {shown(x)}")
@@ -293,6 +293,7 @@ def _core_service(service: Service) -> dict[str, Any]:
         "prompt_token_time": service.prompt_token_time,
         "prompt_fixed_time": service.prompt_fixed_time,
         "prompt_lag_time": service.prompt_lag_time,
+        "prompt_fixed_lag_time": service.prompt_fixed_lag_time,
         "emitted": service.emitted,
         "seats": service.seats,
         "token_budget": service.token_budget,

@@ -123,6 +123,9 @@ class PrefillPool:
     token_lag_time : float, optional
         Seconds per token of a prompt after its replica has moved on, as one group of chips computes its attention. By
         default computed for the model and its chips, and 0 if `token_time` is given.
+    lag_time : float, optional
+        Seconds of a prompt after its replica has moved on, in addition to its tokens: later pipeline stages. By default
+        computed for the model and its chips, and 0 if `fixed_time` is given.
     """
 
     replicas: int = 1
@@ -131,14 +134,17 @@ class PrefillPool:
     transfer_time: float | None = None
     transfer_token_time: float | None = None
     token_lag_time: float | None = None
+    lag_time: float | None = None
 
     def times(self) -> dict[str, Any]:
         """Return the given prefill times, by field of a service."""
         lag = 0.0 if self.token_lag_time is None and self.token_time is not None else self.token_lag_time
+        fixed_lag = 0.0 if self.lag_time is None and self.fixed_time is not None else self.lag_time
         token_times = {
             "prompt_token_time": self.token_time,
             "prompt_fixed_time": self.fixed_time,
             "prompt_lag_time": lag,
+            "prompt_fixed_lag_time": fixed_lag,
         }
         return {name: float(x) for name, x in token_times.items() if x is not None}
 
@@ -166,6 +172,7 @@ class Service:
     prompt_token_time: float = 0.0
     prompt_fixed_time: float = 0.0
     prompt_lag_time: float = 0.0  # per token, after the replica has moved on: one group of chips attends
+    prompt_fixed_lag_time: float = 0.0  # of prompts outside of mixed steps: later pipeline stages
     emitted: float = 1.0
     overhead: float = 0.0  # seconds before a request reaches the service
     read_share: float = 1.0  # of a prompt's tokens, the others being cached
@@ -408,14 +415,15 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     seats = min(service.seats, math.floor(most) if math.isinf(service.cache_room) else math.inf)
     first = "prefill_time" if service.policy != "chunked" else "concurrent_prefill_time"
     outputs = ["round_time", first, "fresh_input_tokens", "emitted_length", "time_per_output_token_factor"]
-    fixed = ["prompt_pass_overhead", "prompt_lag_time"]
+    fixed = ["prompt_pass_overhead", "stage_pass_overhead", "prompt_lag_time"]
     if service.prefill is not None:
         outputs.append("exposed_kv_transfer_time")
         inputs = changed(inputs, {"serving_mode": "disaggregated"})
     given = changed(_without_pages(inputs), {"batch_size": sizes / batches})
     table = evaluate([*outputs, "request_overhead", *fixed], given)
     one = {name: float(np.ravel(table[name].values)[0]) for name in table.data_vars}
-    times = np.broadcast_to(table["round_time"].values, sizes.shape) * one["time_per_output_token_factor"]
+    factor = one["time_per_output_token_factor"]
+    times = np.broadcast_to(table["round_time"].values, sizes.shape) * factor
     none = max(2 * times[0] - times[1], 0.5 * times[0])  # a step without decoding sequences
     service = replace(
         service,
@@ -428,14 +436,15 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     if service.sessions is None and one["fresh_input_tokens"] < service.input_mean:  # a given hit rate
         service = replace(service, read_share=one["fresh_input_tokens"] / service.input_mean)
     service = replace(service, prompt_lag_time=one["prompt_lag_time"] / one["fresh_input_tokens"])
-    prompts = np.broadcast_to(table[first].values, sizes.shape) * one["time_per_output_token_factor"]
+    prompts = np.broadcast_to(table[first].values, sizes.shape) * factor
     if service.policy == "chunked":
         service = _with_prompts_of_batches(service, sizes, prompts / one["fresh_input_tokens"])
     else:
         service = replace(
             service,
             prompt_token_time=float(prompts[0]) / one["fresh_input_tokens"],
-            prompt_fixed_time=one["prompt_pass_overhead"] * one["time_per_output_token_factor"],
+            prompt_fixed_time=one["stage_pass_overhead"] * factor,
+            prompt_fixed_lag_time=(one["prompt_pass_overhead"] - one["stage_pass_overhead"]) * factor,
         )
     if service.prefill is None:
         return service

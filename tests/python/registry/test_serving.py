@@ -241,10 +241,8 @@ def test_separate_prefill_steps_delay_decode_by_their_fixed_time(scenario: dict[
         return
     mixed, first = (time_of(scenario, "prefill_delay_time", prompt_policy=p) for p in ("chunked", "first"))
     assert mixed == time_of(scenario, "concurrent_prefill_time")
-    fixed = time_of(scenario, "prompt_pass_overhead") / time_of(scenario, "prompts_per_pass")
-    assert first == pytest.approx(
-        time_of(scenario, "prefill_time") + fixed / time_of(scenario, "pipeline_stages"), rel=1e-12
-    )
+    fixed = time_of(scenario, "stage_pass_overhead") / time_of(scenario, "prompts_per_pass")
+    assert first == pytest.approx(time_of(scenario, "prefill_time") + fixed, rel=1e-12)
     assert first >= mixed * (1 - 1e-9)
     tokens = [time_of(scenario, prompt_policy=p) for p in ("chunked", "first")]
     assert tokens[1] >= tokens[0] * (1 - 1e-9)

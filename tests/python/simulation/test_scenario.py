@@ -119,13 +119,38 @@ def test_a_prompt_takes_the_time_of_its_own_group(groups: int, policy: str, load
 
 def test_a_lone_prompt_is_as_quick_as_its_group() -> None:
     alone = {**SERVICE, "input_tokens": 8000, "output_tokens": 1, "arrival_rate": 1e-3, "prompt_policy": "first"}
-    for groups in (1, 4):
-        work, overhead = (
-            float(rs.value(name, Settled({**alone, "attention_data_parallel": groups})))
-            for name in ("prompt_work_time", "prompt_pass_overhead")
-        )
-        result = mean({**alone, "attention_data_parallel": groups}, "time_to_first_token", requests=200)
+    layouts: list[dict[str, int]] = [{}, {"attention_data_parallel": 4}, {"tensor_parallel": 2, "pipeline_stages": 4}]
+    for layout in layouts:
+        names = ("prompt_work_time", "prompt_pass_overhead")
+        work, overhead = (float(rs.value(name, Settled({**alone, **layout}))) for name in names)
+        result = mean({**alone, **layout}, "time_to_first_token", requests=200)
         assert result == pytest.approx(work + overhead, rel=1e-3)
+
+
+STAGES: dict[str, Any] = {
+    "model": "Llama 3.3 70B", "hardware": "H100 SXM", "chips": 16, "tensor_parallel": 4, "pipeline_stages": 4,
+    "input_tokens": 2000, "output_tokens": 100, "calibration": "serving", "kernel_time": "50 us",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("load", [0.3, 0.7])
+@pytest.mark.parametrize(
+    "more", [{}, {"prompt_policy": "first"}, {"serving_mode": "disaggregated", "prefill_replicas": 2}], ids=str
+)
+def test_stages_work_on_different_prompts(more: dict[str, Any], load: float) -> None:
+    """A pass keeps each stage for its share of the fixed time: other prompts follow."""
+    service = {**STAGES, **more}
+    fixed, share = (rs.value(f"{name}_pass_overhead", Settled(service)) for name in ("prompt", "stage"))
+    assert share == fixed / 4
+    pool = "serving_mode" in more
+    most = "max_prefill_rate" if pool else "max_arrival_rate"
+    rate = load * rs.value(most, Settled({**service, "arrival_rate": 1}))
+    service |= {"arrival_rate": rate, "replicas": 6 if pool else 1}
+    simulation = rs.simulate(service, requests=8000, seed=2)
+    for name in ("time_to_first_token", "time_per_output_token"):
+        simulated, error = simulation.mean(name)
+        assert error < 0.05 * simulated
+        assert rs.value(name, service) == pytest.approx(simulated, rel=0.15), name
 
 
 def drawn_pools(number: int) -> dict[str, Any]:
@@ -207,8 +232,9 @@ def test_given_times_of_a_pool_are_taken() -> None:
     given = {"token_time": 1e-5, "fixed_time": 0.2, "transfer_token_time": 0.0}
     first = [
         rs.simulate(alone, prefill=rs.PrefillPool(**given, **more), requests=200, seed=1).mean("time_to_first_token")[0]
-        for more in ({}, {"token_lag_time": 2e-5})
+        for more in ({}, {"token_lag_time": 2e-5}, {"lag_time": 0.03})
     ]
     assert first[1] - first[0] == pytest.approx(2e-5 * 4000, rel=1e-6)
+    assert first[2] - first[0] == pytest.approx(0.03, rel=1e-6)
     step = rs.value("round_time", Settled({**POOLS, "batch_size": 1}))
     assert first[0] == pytest.approx(0.2 + 1e-5 * 4000 + step, rel=0.02)
