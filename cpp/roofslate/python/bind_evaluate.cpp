@@ -83,16 +83,17 @@ namespace roofslate::binding
         // A plain number in range under a known name, or nothing: whatever else there is to say, the Python side says.
         std::optional<Given> plain_number(const Registry& registry, const py::handle& key, const py::handle& given)
         {
-            Py_ssize_t length;
-            double x;
+            double x = 0;
             if (PyFloat_CheckExact(given.ptr()))
                 x = PyFloat_AS_DOUBLE(given.ptr());
             else if (PyLong_CheckExact(given.ptr()))
                 x = PyLong_AsDouble(given.ptr());
             else
                 return {};
-            const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
-            if (PyErr_Occurred())
+            Py_ssize_t length = 0;
+            const bool too_large = x == -1 && PyErr_Occurred();
+            const char* const name = too_large ? nullptr : PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+            if (!name)
             {
                 PyErr_Clear();
                 return {};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ ROW = "row"  # the axis of a table
 
 
 _FLOAT64 = np.dtype(np.float64)
+_NO_BAR = contextlib.nullcontext()
 
 
 _log = logging.getLogger(__name__)
@@ -92,17 +94,15 @@ def run(
     if _log.isEnabledFor(logging.DEBUG):
         _log.debug("%s over %s, %d threads", ", ".join(outputs), grid.sizes or "a point", count)
     outside = 0
-    try:
-        if columns is None and is_unwatched(progress):
-            results = grid.core.evaluate(outputs, list(out), count, None, storage)
-        else:
-            with Progress(progress) as bar:
-                if columns is None:
-                    results = grid.core.evaluate(outputs, list(out), count, bar.callback, storage)
-                else:
-                    results, outside = grid.core.evaluate_table(outputs, count, bar.callback, columns)
-    except MissingInput as error:
-        raise explain_missing(error, grid) from None
+    with _NO_BAR if is_unwatched(progress) else Progress(progress) as bar:
+        seen = bar and bar.callback
+        try:
+            if columns is None:
+                results = grid.core.evaluate(outputs, list(out), count, seen, storage)
+            else:
+                results, outside = grid.core.evaluate_table(outputs, count, seen, columns)
+        except MissingInput as error:
+            raise explain_missing(error, grid) from None
     axes = tuple(grid.sizes)
     return [
         (array, axes if len(dims) == len(axes) else tuple(axes[k] for k in dims)) for array, dims in results

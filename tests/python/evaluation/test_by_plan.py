@@ -173,3 +173,4 @@ def test_numbers_among_inputs() -> None:
     assert all(type(x) is float for x in numbers.values())
     assert decided == [("pipeline_stages", 1.0)]  # its default
     assert remaining == ["chips", "model", "layers", "overlap", "y"]
+    assert _core.read_numbers({"layers": 10**400, "batch_size": 2})[::2] == ({"batch_size": 2.0}, ["layers"])
